@@ -1,0 +1,61 @@
+// Starts, watches, measures and ends cells. Single-threaded: one Launcher belongs to one thread, and its cells die
+// with that thread (PDEATHSIG). A daemon gives it a process of its own; a one-shot CLI is its own launcher.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hotcell/policy.h"
+#include "hotcell/report.h"
+#include "hotcell/request.h"
+#include "hotcell/result.h"
+
+namespace hotcell {
+
+struct LauncherOptions {
+  std::string backend = "native";  // or "landlock": no namespaces, for places that forbid them
+  std::string init_path;           // empty: beside the running program, or the installed one
+  bool sweep = true;               // remove what a crashed launcher left behind
+};
+
+using RunId = std::uint64_t;
+
+class Launcher {
+ public:
+  using Done = std::function<void(RunId, Result<Report>)>;
+
+  static Result<std::unique_ptr<Launcher>> create(LauncherOptions options = {});
+  virtual ~Launcher() = default;
+
+  // One run, start to verdict, in the calling thread.
+  virtual Result<Report> run(const Policy& policy, Request request) = 0;
+
+  // Many at once: start them, then step until their callbacks have been called.
+  virtual Result<RunId> start(const Policy& policy, Request request, Done done) = 0;
+  virtual Result<void> step(std::chrono::milliseconds at_most) = 0;
+  virtual void cancel(RunId id) = 0;   // safe in a signal handler's aftermath, not inside one
+  virtual std::size_t running() const = 0;
+  virtual int poll_fd() const = 0;     // readable when step() has something to do
+
+  // Keep `count` finished cells waiting for requests of exactly this policy; step() refills in idle time.
+  virtual Result<void> park(const Policy& policy, std::size_t count) = 0;
+  virtual std::size_t parked(const Policy& policy) const = 0;
+};
+
+// The plan as text or JSON: every kernel operation in order, and what is missing here. Runs nothing.
+Result<std::string> explain_text(const Policy& policy, const Request& request, const LauncherOptions& options = {});
+Result<std::string> explain_json(const Policy& policy, const Request& request, const LauncherOptions& options = {});
+
+// Irreversible: this process, all of its threads, and everything it starts.
+struct ConfineOptions {
+  std::vector<std::string> read_only, read_write;
+  bool seccomp = true;
+  bool allow_network = false;  // TCP bind and connect
+};
+Result<Enforcement> confine_self(const ConfineOptions& options);
+
+std::string_view version();
+
+}  // namespace hotcell

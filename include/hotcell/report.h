@@ -1,0 +1,92 @@
+// The account of one run: how it ended, what it used, what held, what was refused.
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hotcell/layer.h"
+#include "hotcell/units.h"
+
+namespace hotcell {
+
+enum class RunStatus : std::uint8_t { kPending, kRunning, kCompleted, kFailed, kTimeout, kKilled };
+enum class ExitReason : std::uint8_t {
+  kExited, kSignal, kTimeoutWall, kTimeoutCpu, kMemory, kOutput, kProcesses, kDisk, kPolicy, kCancelled, kSandboxError,
+  kCompileError, kVerification,
+};
+std::string_view to_string(RunStatus status);
+std::string_view to_string(ExitReason reason);
+RunStatus status_of(ExitReason reason, int exit_code);
+
+// How the program ended. Never an Error of ours.
+struct Verdict {
+  ExitReason reason = ExitReason::kExited;
+  std::optional<int> exit_code;  // empty when signalled
+  std::optional<int> signal;
+  RunStatus status() const { return status_of(reason, exit_code.value_or(1)); }
+  int cli_exit_code() const;     // 124, 137, 159, 128+N or its own
+};
+
+struct Usage {
+  Nanoseconds cpu{0}, cpu_user{0}, cpu_system{0};
+  Bytes memory_peak, io_read, io_written;
+  std::uint32_t processes_peak = 0;
+};
+
+enum class LayerStatus : std::uint8_t { kFull, kPartial, kNone };
+std::string_view to_string(LayerStatus status);
+struct LayerReport {
+  Layer layer;
+  LayerStatus status = LayerStatus::kNone;
+  std::string detail;  // what is missing, or what was read back
+};
+struct Enforcement {
+  std::string backend;
+  std::vector<LayerReport> layers;
+  const LayerReport* find(Layer layer) const;
+};
+
+struct Denial {
+  std::string layer;    // "seccomp", "landlock", "proxy"
+  std::string what;     // one sentence
+  std::string subject;  // the syscall, path or host
+  std::string fix;      // the line that would allow it, empty when nothing should
+  std::uint64_t count = 1;
+};
+
+struct Event {
+  std::string type;  // sandbox.created, execution.started, limit.warning, …
+  std::string id;
+  std::chrono::system_clock::time_point time;
+  std::map<std::string, std::string> fields;
+};
+
+struct Finding {
+  std::string rule, type, severity, file, message, snippet, fix;
+  int line = 0, column = 0;
+};
+
+struct Report {
+  std::string id;
+  Verdict verdict;
+  std::string error;  // empty unless something is worth a sentence
+  std::string out, err;
+  std::uint64_t out_bytes = 0, err_bytes = 0;
+  bool out_truncated = false, err_truncated = false;
+  std::chrono::system_clock::time_point start_time, end_time;
+  Nanoseconds duration{0};
+  Usage usage;
+  Enforcement enforcement;
+  std::vector<Denial> denials;
+  bool denials_complete = false;
+  std::vector<Finding> findings;
+  std::vector<std::pair<std::string, Nanoseconds>> setup_ns;
+};
+
+}  // namespace hotcell

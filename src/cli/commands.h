@@ -1,0 +1,20 @@
+// One function per subcommand, in the file of its name. Each gets what follows its name on the command line and returns
+// the exit code.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace hotcell {
+
+using Args = std::span<const std::string_view>;
+
+int cmd_run(Args args);
+int cmd_explain(Args args);
+int cmd_doctor(Args args);
+int cmd_profile(Args args);
+int cmd_backend(Args args);
+int cmd_completion(Args args);
+int cmd_help(Args args);
+int cmd_version(Args args);
+
+}  // namespace hotcell

@@ -1,0 +1,74 @@
+// `hotcell doctor`: what this host can enforce, what a default cell really gets here, and what to do about the rest.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "base/json_write.h"
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "cli/doctor_attack.h"
+#include "cli/doctor_report.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "hotcell/launcher.h"
+
+namespace hotcell {
+namespace {
+
+Result<Report> try_default_cell(const std::string& backend) {
+  LauncherOptions options;
+  options.backend = backend;
+  TRY_SET(auto launcher, Launcher::create(options));
+  Request request;
+  request.argv = {"/bin/true"};
+  return launcher->run(default_policy(), std::move(request));
+}
+
+// For tests, not for people: they pick one attack, or show that the attacks work where there is no cell.
+struct Hidden {
+  bool control = false;
+  std::string only;
+  std::vector<std::string_view> rest;
+};
+Hidden take_hidden(Args args) {
+  Hidden h;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--control") h.control = true;
+    else if (args[i] == "--only" && i + 1 < args.size()) h.only = args[++i];
+    else h.rest.push_back(args[i]);
+  }
+  return h;
+}
+
+}  // namespace
+
+int cmd_doctor(Args args) {
+  const Hidden hidden = take_hidden(args);
+  auto parsed = parse(Command::kDoctor, hidden.rest);
+  if (!parsed.ok()) return refuse(parsed.error());
+  if (parsed.value().has(Opt::kHelp)) return print(help_text(Command::kDoctor));
+  if (!parsed.value().words.empty())
+    return refuse(make_error(ErrorCode::kInvalid, cat("doctor takes no words, got ", parsed.value().words.front())));
+  const bool json = parsed.value().has(Opt::kJson);
+  const bool colour = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nullptr;
+  const std::string backend(parsed.value().last(Opt::kBackend).value_or("native"));
+  if (parsed.value().has(Opt::kAttack)) {
+    AttackOptions options;
+    options.backend = backend;
+    options.json = json;
+    options.colour = colour;
+    options.control = hidden.control;
+    options.only = hidden.only;
+    return run_attacks(options);
+  }
+  if (hidden.control || !hidden.only.empty())
+    return refuse(make_error(ErrorCode::kInvalid, "--control and --only go with --attack"));
+
+  const DoctorReport report = make_doctor_report(sys::probe(), try_default_cell(backend));
+  if (int failed = print(json ? doctor_json(report) : doctor_text(report, colour)); failed != 0) return failed;
+  return report.ok ? 0 : 1;
+}
+
+}  // namespace hotcell

@@ -1,0 +1,104 @@
+#include "cli/help.h"
+
+#include <algorithm>
+
+#include "base/json_write.h"
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "cli/say.h"
+#include "core/policy/suggest.h"
+#include "hotcell/launcher.h"
+
+namespace hotcell {
+
+namespace {
+
+constexpr std::size_t kColumn = 26, kWidth = 100;
+
+// Text broken at spaces into lines that start at `column`; the first is already there.
+void append_wrapped(std::string& out, std::string_view text, std::size_t column) {
+  std::size_t at = column;
+  for (auto word : split(text, ' ')) {
+    if (at + word.size() + 1 > kWidth) {
+      out += cat("\n", std::string(column, ' '));
+      at = column;
+    } else if (at != column) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += word.size();
+  }
+  out += '\n';
+}
+
+void append_row(std::string& out, std::string left, std::string_view text) {
+  left = cat("  ", left);
+  if (left.size() + 2 > kColumn) {
+    out += cat(left, "\n", std::string(kColumn, ' '));
+  } else {
+    out += cat(left, std::string(kColumn - left.size(), ' '));
+  }
+  append_wrapped(out, text, kColumn);
+}
+
+std::string usage(const CommandSpec& command) {
+  std::string out;
+  for (auto form : split(command.synopsis, '\n')) {
+    out += cat(out.empty() ? "Usage: " : "       ", "hotcell ", command.name, form.empty() ? "" : " ", form, "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string short_help() {
+  std::string out = "hotcell runs code nobody has read yet in a cell of its own.\n\nUsage: hotcell COMMAND [options]\n\n";
+  for (const auto& c : commands()) append_row(out, std::string(c.name), c.summary);
+  out += "\nTry: hotcell run -- ls -la /\nMore: hotcell help COMMAND, man hotcell\n";
+  return out;
+}
+
+std::string help_text(Command command) {
+  const auto& spec = command_spec(command);
+  std::string out = cat(usage(spec), "\n", spec.summary, "\n");
+  std::string_view group;
+  for (const auto& o : options()) {
+    if (o.hidden || !applies(o, command)) continue;
+    if (o.group != group) out += cat("\n", o.group, ":\n");
+    group = o.group;
+    std::string left = cat(o.short_name, o.short_name.empty() ? "" : ", ", o.name, o.value.empty() ? "" : " ", o.value);
+    std::string help(o.help);
+    if (!o.choices.empty()) help += cat(" (", o.choices, ")");
+    if (o.repeatable) help += " May be repeated.";
+    append_row(out, std::move(left), help);
+  }
+  return out;
+}
+
+int cmd_help(Args args) {
+  auto parsed = parse(Command::kHelp, args);
+  if (!parsed.ok()) return refuse(parsed.error());
+  const auto& words = parsed.value().words;
+  if (parsed.value().has(Opt::kMan)) return print(manual_page());
+  if (words.empty()) return print(short_help());
+  if (const auto* command = find_command(words[0])) return print(help_text(command->id));
+  std::vector<std::string_view> names;
+  for (const auto& c : commands()) names.push_back(c.name);
+  return refuse(make_error(ErrorCode::kInvalid,
+                           cat("help: unknown command ", printable(words[0]), did_you_mean(words[0], names))));
+}
+
+int cmd_version(Args args) {
+  auto parsed = parse(Command::kVersion, args);
+  if (!parsed.ok()) return refuse(parsed.error());
+  if (parsed.value().has(Opt::kHelp)) return print(help_text(Command::kVersion));
+  if (!parsed.value().has(Opt::kJson)) return print(cat("hotcell ", version(), "\n"));
+  JsonWriter w;
+  w.begin_object();
+  w.field("version", version());
+  w.end_object();
+  return print(w.take() + "\n");
+}
+
+}  // namespace hotcell

@@ -1,0 +1,96 @@
+#include "cli/help.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/strings.h"
+#include "cli/completion.h"
+
+namespace hotcell {
+namespace {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string escaped(std::string_view name) {
+  std::string out;
+  for (char c : name) out += c == '-' ? std::string("\\-") : std::string(1, c);
+  return out;
+}
+
+TEST(Help, NamesEveryOptionOfTheCommand) {
+  for (const auto& c : commands()) {
+    auto text = help_text(c.id);
+    for (const auto& o : options()) {
+      EXPECT_TRUE(o.hidden || !applies(o, c.id) || contains(text, o.name)) << c.name << " " << o.name;
+    }
+    EXPECT_TRUE(contains(short_help(), c.name));
+    for (auto line : split(text, '\n')) EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST(Manual, NamesEveryOptionAndCommand) {
+  auto text = manual_page();
+  for (const auto& o : options()) {
+    EXPECT_TRUE(o.hidden || contains(text, cat("\\fB", escaped(o.name), "\\fR"))) << o.name;
+  }
+  for (const auto& c : commands()) EXPECT_TRUE(contains(text, cat(".B ", c.name, "\n"))) << c.name;
+}
+
+TEST(Manual, TheShippedPageIsTheCurrentOne) {
+  auto path = std::filesystem::path(__FILE__).parent_path() / "../../packaging/man/hotcell.1";
+  std::stringstream shipped;
+  shipped << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(shipped.str() == manual_page()) << "renew it: hotcell help --man > packaging/man/hotcell.1";
+}
+
+TEST(Completion, EveryUsableOptionIsOfferedByEveryShell) {
+  for (const auto& script : {bash_completion(), zsh_completion(), fish_completion()}) {
+    for (const auto& o : options()) {
+      bool offered = contains(script, o.name) ||
+                     contains(script, cat(o.name.starts_with("--") ? " -l " : " -s ", o.name.substr(o.name.find_first_not_of('-'))));
+      EXPECT_TRUE(offered || o.hidden || !o.refused.empty()) << o.name;
+    }
+    for (const auto& c : commands()) EXPECT_TRUE(contains(script, c.name));
+    EXPECT_TRUE(contains(script, "landlock_broad"));
+    EXPECT_FALSE(contains(script, "--daemon")) << "what is refused must not be offered";
+  }
+}
+
+// Asks bash itself what it would offer.
+std::string offers(const std::string& line) {
+  std::string words;
+  for (auto word : split(line, ' ')) words += cat("'", word, "' ");
+  auto count = split(line, ' ').size();
+  auto file = std::filesystem::temp_directory_path() / cat("hotcell-completion-", ::getpid());
+  std::ofstream(file) << bash_completion() << "cd /\nCOMP_WORDS=(" << words << ")\nCOMP_CWORD=" << count - 1
+                      << "\n_hotcell\necho \"${COMPREPLY[@]}\"\n";
+  std::string command = cat("bash --norc ", file.native());
+  std::string out;
+  if (FILE* p = ::popen(command.c_str(), "r")) {
+    char buffer[4096];
+    while (std::size_t n = std::fread(buffer, 1, sizeof buffer, p)) out.append(buffer, n);
+    ::pclose(p);
+  }
+  std::filesystem::remove(file);
+  return std::string(trim(out));
+}
+
+TEST(Completion, BashOffersCommandsOptionsAndValues) {
+  EXPECT_EQ(offers("hotcell ex"), "explain");
+  EXPECT_EQ(offers("hotcell run --mem"), "--memory");
+  EXPECT_EQ(offers("hotcell run --network h"), "host");
+  EXPECT_EQ(offers("hotcell run --require landlock_"), "landlock_broad");
+  EXPECT_EQ(offers("hotcell run --profile str"), "strict");
+  EXPECT_EQ(offers("hotcell completion z"), "zsh");
+  EXPECT_EQ(offers("hotcell doctor --a"), "--attack");
+  EXPECT_EQ(offers("hotcell run -- /bin/ls --mem"), "");
+}
+
+}  // namespace
+}  // namespace hotcell

@@ -1,0 +1,35 @@
+// A command line of `run` or `explain`, turned into what the launcher takes.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/policy_flags.h"
+#include "hotcell/launcher.h"
+#include "hotcell/request.h"
+#include "sys/fd.h"
+
+namespace hotcell {
+
+struct Job {
+  Policy policy;
+  Origins origins;
+  LauncherOptions launcher;
+  Request request;
+  std::vector<sys::Fd> held;       // what request.files and request.stdin_source read from
+  std::vector<std::string> notes;  // worth a line on stderr
+};
+
+enum class JobFor : std::uint8_t { kRunning, kExplaining };  // explaining needs no program
+Result<Job> make_job(const Parsed& parsed, JobFor purpose);
+
+// Opens a file that will be copied into /work under its own name. Regular files only: a pipe or device has no end.
+struct OpenedFile {
+  sys::Fd fd;
+  std::string name;  // the last part of the path
+  bool executable = false;
+};
+Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what);
+Result<void> copy_in(Job& job, OpenedFile file, unsigned mode, std::string_view what);
+
+}  // namespace hotcell

@@ -1,0 +1,125 @@
+#include "cli/options.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <set>
+
+#include "base/strings.h"
+
+namespace hotcell {
+namespace {
+
+Result<Parsed> parse_words(Command command, std::vector<std::string_view> words) { return parse(command, words); }
+
+std::string why(Command command, std::vector<std::string_view> words) {
+  auto parsed = parse(command, words);
+  return parsed.ok() ? "accepted" : parsed.error().message;
+}
+
+TEST(Options, TakeTheirValueWithEqualsOrAsTheNextWord) {
+  auto a = parse_words(Command::kRun, {"--memory=64M", "--timeout", "2s", "--", "ls", "-la"});
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(a.value().last(Opt::kMemory), "64M");
+  EXPECT_EQ(a.value().last(Opt::kTimeout), "2s");
+  EXPECT_TRUE(a.value().dashes);
+  EXPECT_EQ(a.value().words, (std::vector<std::string_view>{"ls", "-la"}));
+}
+
+TEST(Options, EndAtTheFileSoThatTheRestIsThePrograms) {
+  auto a = parse_words(Command::kRun, {"--json", "x.py", "--memory", "-v", "--"});
+  ASSERT_TRUE(a.ok());
+  EXPECT_FALSE(a.value().dashes);
+  EXPECT_FALSE(a.value().has(Opt::kMemory));
+  EXPECT_EQ(a.value().words, (std::vector<std::string_view>{"x.py", "--memory", "-v", "--"}));
+}
+
+TEST(Options, MayFollowTheWordsOfOtherCommands) {
+  auto a = parse_words(Command::kProfile, {"show", "strict", "--json"});
+  ASSERT_TRUE(a.ok());
+  EXPECT_TRUE(a.value().has(Opt::kJson));
+  EXPECT_EQ(a.value().words.size(), 2U);
+}
+
+TEST(Options, AValueMayStartWithADash) {
+  auto a = parse_words(Command::kRun, {"--language", "python", "-c", "-1", "--timeout", "-5s"});
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(a.value().last(Opt::kCode), "-1");
+  EXPECT_EQ(a.value().last(Opt::kTimeout), "-5s");
+}
+
+TEST(Options, TheLaterOfTwoWinsAndRepeatableOnesAddUp) {
+  auto a = parse_words(Command::kRun, {"--memory", "1M", "--memory", "2M", "--read", "/a", "--read", "/b"});
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(a.value().last(Opt::kMemory), "2M");
+  EXPECT_EQ(a.value().values().size(), 4U);
+}
+
+TEST(Options, AnUnknownOneIsNamedWithTheNearest) {
+  EXPECT_EQ(why(Command::kRun, {"--memroy", "1M"}), "unknown option --memroy; did you mean \"--memory\"?");
+  EXPECT_EQ(why(Command::kRun, {"--xyzzy=1"}), "unknown option --xyzzy; see hotcell run --help");
+  EXPECT_EQ(why(Command::kProfile, {"list", "--memory", "1M"}), "unknown option --memory; see hotcell profile --help");
+  EXPECT_EQ(why(Command::kRun, {"--bad\x1b]0;x\n"}), "unknown option --bad\\x1b]0;x\\n; see hotcell run --help");
+}
+
+TEST(Options, MissingEmptyAndSurplusValuesAreErrors) {
+  EXPECT_EQ(why(Command::kRun, {"--memory"}), "--memory needs a value: SIZE");
+  EXPECT_EQ(why(Command::kRun, {"--memory="}), "--memory: the value is empty; expected SIZE");
+  EXPECT_EQ(why(Command::kRun, {"--json=yes"}), "--json takes no value");
+}
+
+TEST(Options, ChoicesAreChecked) {
+  EXPECT_EQ(why(Command::kRun, {"--on-output", "drop"}), "--on-output: unknown value 'drop'; one of kill, truncate");
+  EXPECT_EQ(why(Command::kRun, {"--backend", "docker"}), "--backend: unknown value 'docker'; one of native, landlock");
+}
+
+TEST(Options, WhatThisVersionCannotDoIsRefusedNotIgnored) {
+  for (std::vector<std::string_view> words : std::initializer_list<std::vector<std::string_view>>{
+           {"--daemon"}, {"--rich"}, {"--explain-denials"}, {"--secret", "A@b"}, {"--allow-domain", "x.org"},
+           {"--block-domain", "x.org"}}) {
+    auto parsed = parse(Command::kRun, words);
+    ASSERT_FALSE(parsed.ok()) << words[0];
+    EXPECT_EQ(parsed.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(exit_code_of(parsed.error().code), 125);
+    EXPECT_NE(parsed.error().message.find(words[0]), std::string::npos);
+    EXPECT_NE(parsed.error().message.find("this version"), std::string::npos);
+  }
+}
+
+TEST(Options, JsonIsSeenEvenWhenSomethingElseIsWrong) {
+  auto wants = [](std::vector<std::string_view> words) { return wants_json(Command::kRun, words); };
+  EXPECT_TRUE(wants({"--bogus", "--json"}));
+  EXPECT_TRUE(wants({"--memory", "12Q", "--json"}));
+  EXPECT_FALSE(wants({"--env", "--json", "--bogus"}));
+  EXPECT_FALSE(wants({"--bogus", "--", "--json"}));
+  EXPECT_FALSE(wants({"x.py", "--json"}));
+}
+
+TEST(OptionTable, EveryOptionOfTheContractIsThere) {
+  std::set<std::string_view> names;
+  for (const auto& o : options()) {
+    if (applies(o, Command::kRun)) names.insert(o.name);
+  }
+  for (std::string_view name :
+       {"--profile", "--level", "--backend", "--memory", "--cpu-time", "--cpus", "--timeout", "--processes", "--open-files",
+        "--disk", "--output", "--read", "--write", "--deny", "--env", "--workdir", "--stdin", "--file", "--network",
+        "--allow-domain", "--block-domain", "--secret", "--tier", "--require", "--on-output", "--rich", "--json",
+        "--status-fd", "--explain-denials", "--no-verify", "--no-warm", "--daemon", "--language", "-c"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+TEST(OptionTable, RowsAreConsistent) {
+  std::set<std::string_view> names;
+  std::set<Opt> ids;
+  for (const auto& o : options()) {
+    EXPECT_TRUE(names.insert(o.name).second) << o.name;
+    EXPECT_TRUE(ids.insert(o.id).second) << o.name;
+    EXPECT_TRUE(o.help.ends_with('.')) << o.name;
+    EXPECT_TRUE(o.choices.empty() || !o.value.empty()) << o.name;
+  }
+  for (const auto& c : commands()) EXPECT_EQ(&command_spec(c.id), &c) << c.name;
+}
+
+}  // namespace
+}  // namespace hotcell

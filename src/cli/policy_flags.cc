@@ -1,0 +1,167 @@
+#include "cli/policy_flags.h"
+
+#include <climits>
+#include <cstdlib>
+#include <unistd.h>
+
+#include "base/strings.h"
+#include "cli/paths.h"
+#include "core/policy/env.h"
+#include "core/policy/profile.h"
+#include "core/policy/suggest.h"
+#include "core/policy/units.h"
+
+namespace hotcell {
+
+namespace {
+
+// Everything but the optional one: an LSM transition needs a profile that the administrator has installed.
+void require_all(std::set<Layer>& required) {
+  for (std::size_t i = 0; i < kLayerCount; ++i) {
+    if (static_cast<Layer>(i) != Layer::kLsm) required.insert(static_cast<Layer>(i));
+  }
+}
+
+Result<void> require_layer(std::string_view name, std::set<Layer>& required) {
+  if (name == "all") {
+    require_all(required);
+    return {};
+  }
+  if (auto layer = layer_from(name)) {
+    required.insert(*layer);
+    return {};
+  }
+  std::string list;
+  for (auto known : kLayerNames) list += cat(" ", known);
+  auto hint = did_you_mean(name, kLayerNames);
+  return make_error(ErrorCode::kInvalid,
+                    cat("--require: unknown layer ", quoted(name), hint, hint.empty() ? ";" : "", " one of: all", list));
+}
+
+Result<void> add_level(std::string_view level, PolicyPatch& patch) {
+  if (level == "enhanced") require_all(patch.required);
+  if (level == "default" || level == "enhanced") return {};
+  std::string_view why = level == "off" ? "running without a sandbox" : "a container or virtual machine backend";
+  return make_error(ErrorCode::kUnsupported, cat("--level ", level, ": ", why, " is not in this version"));
+}
+
+Result<void> add_network(std::string_view mode, PolicyPatch& patch) {
+  if (mode == "proxy") {
+    return make_error(ErrorCode::kUnsupported, "--network proxy: there is no egress proxy in this version");
+  }
+  patch.network_mode = mode == "host" ? NetworkMode::kHost : NetworkMode::kNone;
+  return {};
+}
+
+Result<void> add_env(std::string_view text, PolicyPatch& patch) {
+  auto equals = text.find('=');
+  auto name = text.substr(0, equals);
+  if (equals == std::string_view::npos || !is_env_name(name)) {
+    return make_error(ErrorCode::kInvalid, cat("--env: ", quoted(text), " is not NAME=VALUE"));
+  }
+  patch.env_set[std::string(name)] = std::string(text.substr(equals + 1));
+  return {};
+}
+
+template <typename T, typename Parse>
+Result<void> set(std::optional<T>& field, Parse parse_text, std::string_view name, std::string_view text) {
+  TRY_SET(field, parse_text(text).context(name));
+  return {};
+}
+
+Result<void> add_flag(Opt option, std::string_view name, std::string_view value, PolicyPatch& patch) {
+  auto& limits = patch.limits;
+  switch (option) {
+    case Opt::kMemory: return set(limits.memory, parse_bytes, name, value);
+    case Opt::kDisk: return set(limits.disk, parse_bytes, name, value);
+    case Opt::kOutput: return set(limits.output, parse_bytes, name, value);
+    case Opt::kTimeout: return set(limits.wall, parse_duration, name, value);
+    case Opt::kCpuTime: return set(limits.cpu_time, parse_duration, name, value);
+    case Opt::kCpus: return set(limits.cpus, parse_cpus, name, value);
+    case Opt::kProcesses: return set(limits.processes, parse_count, name, value);
+    case Opt::kOpenFiles: return set(limits.open_files, parse_count, name, value);
+    case Opt::kOnOutput: patch.on_output = value == "kill" ? OnOutput::kKill : OnOutput::kTruncate; return {};
+    case Opt::kDeny: patch.deny.push_back({deny_pattern(value), "--deny"}); return {};
+    case Opt::kNoWarm: patch.warm = false; return {};
+    case Opt::kEnv: return add_env(value, patch);
+    case Opt::kLevel: return add_level(value, patch);
+    case Opt::kNetwork: return add_network(value, patch);
+    case Opt::kRequire: return require_layer(value, patch.required);
+    case Opt::kTier:
+      if (value == "light") return {};
+      return make_error(ErrorCode::kUnsupported, "--tier strong: there is no such backend in this version");
+    default: return {};
+  }
+}
+
+// The field each flag speaks about, so that an error can say "--memory" where a profile's would say "team.yaml:7".
+std::string_view field_of(Opt option) {
+  switch (option) {
+    case Opt::kMemory: return "limits.memory";
+    case Opt::kDisk: return "limits.disk";
+    case Opt::kOutput: return "limits.output";
+    case Opt::kTimeout: return "limits.wall";
+    case Opt::kCpuTime: return "limits.cpu_time";
+    case Opt::kCpus: return "limits.cpus";
+    case Opt::kProcesses: return "limits.processes";
+    case Opt::kOpenFiles: return "limits.open_files";
+    case Opt::kNetwork: return "network.mode";
+    default: return {};
+  }
+}
+
+std::string_view name_of(Opt option) {
+  for (const auto& o : options()) {
+    if (o.id == option) return o.name;
+  }
+  return {};
+}
+
+Result<ChosenPolicy> base_policy(const Parsed& parsed) {
+  ChosenPolicy chosen;
+  auto profile = parsed.last(Opt::kProfile);
+  if (!profile) {
+    chosen.policy = default_policy();
+    return chosen;
+  }
+  char here[PATH_MAX] = "";
+  const char* home = ::getenv("HOME");
+  if (::getcwd(here, sizeof here) == nullptr) here[0] = '\0';
+  auto loaded = load_profile_details(*profile, standard_search(here, home == nullptr ? "" : home));
+  if (!loaded.ok()) {
+    auto error = std::move(loaded).error();
+    error.code = ErrorCode::kInvalid;  // 127 is for programs
+    return std::move(error).context("--profile");
+  }
+  chosen.policy = std::move(loaded.value().policy);
+  chosen.origins = std::move(loaded.value().origins);
+  if (chosen.policy.network.mode == NetworkMode::kProxy && !parsed.has(Opt::kNetwork)) {
+    return make_error(ErrorCode::kUnsupported, cat("--profile ", *profile,
+                                                   ": it wants network: proxy, and there is no egress proxy in this "
+                                                   "version; add --network none to run it without a network"));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<ChosenPolicy> choose_policy(const Parsed& parsed) {
+  TRY_SET(ChosenPolicy chosen, base_policy(parsed));
+  PolicyPatch patch;
+  for (const auto& [option, value] : parsed.values()) {
+    if (option == Opt::kRead || option == Opt::kWrite) {
+      TRY_SET(std::string path, shown_path(value, name_of(option)));
+      auto access = option == Opt::kRead ? Access::kRead : Access::kWrite;
+      patch.grants.push_back({std::move(path), access, std::string(name_of(option))});
+      continue;
+    }
+    TRY(add_flag(option, name_of(option), value, patch));
+    if (auto field = field_of(option); !field.empty()) patch.origins[std::string(field)] = std::string(name_of(option));
+  }
+  apply(patch, chosen.policy, chosen.origins);
+  spread_denials(chosen.policy.filesystem);
+  if (auto backend = parsed.last(Opt::kBackend)) chosen.launcher.backend = std::string(*backend);
+  return chosen;
+}
+
+}  // namespace hotcell

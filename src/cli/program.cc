@@ -1,0 +1,227 @@
+#include "cli/program.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/strings.h"
+#include "cli/paths.h"
+#include "cli/script_languages.h"
+#include "core/policy/suggest.h"
+#include "core/policy/units.h"
+
+namespace hotcell {
+
+namespace {
+
+// The PATH that every cell gets; looked along here too, so that what is not found can be told with its reason.
+constexpr std::string_view kCellPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+Error not_found(std::string message) { return make_error(ErrorCode::kNotFound, std::move(message)); }
+Error not_executable(std::string message) { return make_error(ErrorCode::kNotExecutable, std::move(message)); }
+
+bool among(std::string_view word, std::string_view list) {
+  auto words = split(list, '|');
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string search_path(const Policy& policy) {
+  auto set = policy.env.set.find("PATH");
+  return set == policy.env.set.end() ? std::string(kCellPath) : set->second;
+}
+
+std::string hidden_hint(std::string_view name, std::string_view path) {
+  auto folder = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  return cat(name, ": it is at ", path, " on this host, which the cell does not see; add --read ", folder);
+}
+
+enum class Kind { kMissing, kFolder, kNotExecutable, kProgram };
+
+Kind kind_of(const std::string& path) {
+  struct stat s {};
+  if (::stat(path.c_str(), &s) != 0) return Kind::kMissing;
+  if (S_ISDIR(s.st_mode)) return Kind::kFolder;
+  if (!S_ISREG(s.st_mode) || ::access(path.c_str(), X_OK) != 0) return Kind::kNotExecutable;
+  return Kind::kProgram;
+}
+
+// The caller's own PATH is looked at only to tell where the program is, never to run from there.
+std::string find_on_host(std::string_view name) {
+  const char* path = ::getenv("PATH");
+  for (auto folder : split(path == nullptr ? "" : path, ':')) {
+    if (!folder.starts_with('/')) continue;
+    if (std::string full = cat(folder, "/", name); kind_of(full) == Kind::kProgram) return full;
+  }
+  return {};
+}
+
+bool is_copied(const Job& job, std::string_view path) {
+  return std::any_of(job.request.files.begin(), job.request.files.end(),
+                     [&](const auto& file) { return path == cat("/work/", file.name); });
+}
+
+void set_argv(Job& job, std::string_view first, std::span<const std::string_view> rest) {
+  job.request.argv.emplace_back(first);
+  for (auto arg : rest) job.request.argv.emplace_back(arg);
+}
+
+Result<const ScriptLanguage*> find_language(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& l : kScriptLanguages) {
+    if (l.name == name || among(name, l.aliases)) return &l;
+    names.push_back(l.name);
+  }
+  std::string list;
+  for (auto n : names) list += cat(list.empty() ? "" : ", ", n);
+  return make_error(ErrorCode::kInvalid, cat("--language: ", quoted(name), " is not in this version; one of ", list));
+}
+
+const ScriptLanguage* language_by_extension(std::string_view file) {
+  auto dot = file.rfind('.');
+  if (dot == std::string_view::npos) return nullptr;
+  for (const auto& l : kScriptLanguages) {
+    if (among(file.substr(dot), l.extensions)) return &l;
+  }
+  return nullptr;
+}
+
+// /usr/bin first: shims of version managers in /usr/local/bin or ~ point to places the cell does not have.
+Result<std::string> find_interpreter(const ScriptLanguage& language, const Policy& policy) {
+  std::string hint;
+  for (std::string_view folder : {"/usr/bin", "/usr/local/bin", "/bin"}) {
+    std::string path = cat(folder, "/", language.interpreter);
+    if (kind_of(path) != Kind::kProgram) continue;
+    TRY_SET(std::string real, real_path(path, language.name));
+    if (is_visible(policy, path, real)) return path;
+    hint = hidden_hint(language.interpreter, real);
+  }
+  if (!hint.empty()) return not_found(hint);
+  return not_found(cat(language.interpreter, ", which runs ", language.name, ", is not installed in /usr/bin"));
+}
+
+Result<void> set_interpreted(const ScriptLanguage& language, std::string_view file,
+                             std::span<const std::string_view> args, Job& job) {
+  TRY_SET(std::string interpreter, find_interpreter(language, job.policy));
+  // Only where nobody has said how many: an explicit ceiling, a profile's or a flag's, stays.
+  auto& limit = job.policy.limits.processes;
+  if (job.policy.name == "default" && origin_of(job.origins, "limits.processes").empty()) {
+    limit = std::max(limit, language.processes);
+  }
+  set_argv(job, interpreter, {});
+  set_argv(job, cat("/work/", file), args);
+  return {};
+}
+
+// "#!/usr/bin/env -S python3 -u" → what the kernel would start, checked here so that the error can name it.
+Result<void> check_shebang(std::string_view line, std::string_view file, const Policy& policy) {
+  line = trim(line.substr(2, line.find('\n') - 2));
+  auto interpreter = line.substr(0, line.find_first_of(" \t"));
+  if (!interpreter.starts_with('/')) return not_executable(cat(file, ": its #! line names no absolute path"));
+  auto found = real_path(interpreter, file);
+  if (!found.ok()) return not_found(cat(file, ": its interpreter ", interpreter, " is not there"));
+  if (!is_visible(policy, interpreter, found.value())) return not_found(cat(file, ": ", hidden_hint(interpreter, interpreter)));
+  auto rest = trim(line.substr(interpreter.size()));
+  if (!interpreter.ends_with("/env") || rest.empty() || rest.starts_with('-')) return {};
+  auto program = find_program(rest.substr(0, rest.find_first_of(" \t")), policy);
+  if (!program.ok()) return std::move(program).error().context(file);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> find_program(std::string_view name, const Policy& policy) {
+  std::string hidden, other;
+  for (auto folder : split(search_path(policy), ':')) {
+    if (!folder.starts_with('/')) continue;
+    std::string full = cat(folder, "/", name);
+    auto kind = kind_of(full);
+    if (kind == Kind::kMissing || kind == Kind::kFolder) continue;
+    TRY_SET(std::string real, real_path(full, name));
+    if (kind == Kind::kNotExecutable) other = full;
+    else if (is_visible(policy, full, real)) return full;
+    else hidden = real;
+  }
+  if (!other.empty()) return not_executable(cat(other, ": not executable"));
+  if (hidden.empty()) hidden = find_on_host(name);
+  if (!hidden.empty()) {
+    return not_found(cat(hidden_hint(name, hidden), ", or name the program by its path to show that one file"));
+  }
+  return not_found(cat(name, ": program not found"));
+}
+
+Result<void> place_program(std::span<const std::string_view> argv, Job& job) {
+  auto name = argv[0];
+  if (name.empty()) return not_found("the name of the program is empty");
+  if (name.find('/') == std::string_view::npos) {
+    TRY(find_program(name, job.policy));
+    set_argv(job, name, argv.subspan(1));
+    return {};
+  }
+  if (is_copied(job, name)) {
+    set_argv(job, name, argv.subspan(1));
+    return {};
+  }
+  auto shown = shown_path(name, "program");
+  if (!shown.ok()) {
+    if (shown.error().err == EACCES) return not_executable(cat(name, ": permission denied"));
+    return not_found(cat(name, ": program not found"));
+  }
+  auto kind = kind_of(shown.value());
+  if (kind == Kind::kFolder) return not_executable(cat(name, ": is a folder"));
+  if (kind != Kind::kProgram) return not_executable(cat(name, ": not executable"));
+  TRY_SET(std::string real, real_path(name, "program"));
+  auto& grants = job.policy.filesystem.grants;
+  const bool there = is_visible(job.policy, shown.value(), real);
+  const bool there_by_real_name = is_visible(job.policy, real, real);
+  if (!there && !there_by_real_name) grants.push_back({shown.value(), Access::kRead, "PROGRAM"});
+  set_argv(job, !there && there_by_real_name ? real : shown.value(), argv.subspan(1));
+  return {};
+}
+
+Result<void> place_file(std::string_view file, std::string_view language, std::span<const std::string_view> args,
+                        Job& job) {
+  TRY_SET(OpenedFile opened, open_for_copy(file, "run"));
+  const ScriptLanguage* script = nullptr;
+  if (!language.empty()) {
+    TRY_SET(script, find_language(language));
+  } else {
+    script = language_by_extension(opened.name);
+  }
+  std::string name = opened.name;
+  if (script != nullptr) {
+    unsigned mode = opened.executable ? 0755 : 0644;
+    TRY(copy_in(job, std::move(opened), mode, "run"));
+    return set_interpreted(*script, name, args, job);
+  }
+  char head[256];
+  ssize_t got = ::pread(opened.fd.get(), head, sizeof head, 0);
+  std::string_view start(head, got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (start.starts_with("#!")) {
+    TRY(check_shebang(start, file, job.policy));
+  } else if (!start.starts_with("\x7f" "ELF") && !opened.executable) {
+    return not_executable(cat(file, ": its language is not known by extension or #! line, and it is not executable; "
+                                    "name one with --language"));
+  }
+  TRY(copy_in(job, std::move(opened), 0755, "run"));
+  set_argv(job, cat("/work/", name), args);
+  return {};
+}
+
+Result<void> place_code(std::string_view code, std::string_view language, std::span<const std::string_view> args,
+                        Job& job) {
+  if (language.empty()) return make_error(ErrorCode::kInvalid, "-c needs --language");
+  TRY_SET(const ScriptLanguage* script, find_language(language));
+  for (const auto& file : job.request.files) {
+    if (file.name == script->main_file) {
+      return make_error(ErrorCode::kInvalid, cat("--file: ", file.name, " is where the text of -c goes"));
+    }
+  }
+  job.request.files.push_back({std::string(script->main_file), std::string(code), 0644});
+  return set_interpreted(*script, script->main_file, args, job);
+}
+
+}  // namespace hotcell

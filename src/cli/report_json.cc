@@ -1,0 +1,184 @@
+#include "cli/report_json.h"
+
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace hotcell {
+
+std::string rfc3339(std::chrono::system_clock::time_point time) {
+  using namespace std::chrono;
+  auto since = duration_cast<nanoseconds>(time.time_since_epoch());
+  auto whole = floor<seconds>(since);
+  std::time_t t = static_cast<std::time_t>(whole.count());
+  std::tm parts{};
+  ::gmtime_r(&t, &parts);
+  char text[64];
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<long long>((since - whole).count()));
+  return text;
+}
+
+namespace {
+
+// A limit that cut the stream inside a character must not turn a whole text into base64.
+std::string_view without_cut_character(std::string_view text) {
+  for (std::size_t tail = 1; tail <= 3 && tail <= text.size(); ++tail) {
+    auto c = static_cast<unsigned char>(text[text.size() - tail]);
+    if (c < 0x80) return text;
+    if (c < 0xC0) continue;
+    std::size_t need = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
+    return tail < need ? text.substr(0, text.size() - tail) : text;
+  }
+  return text;
+}
+
+void write_stream(JsonWriter& w, std::string_view name, std::string_view bytes, bool truncated) {
+  std::string_view text = truncated ? without_cut_character(bytes) : bytes;
+  if (is_valid_utf8(text)) return w.field(name, text);
+  w.field(cat(name, "_base64"), base64(bytes));
+}
+
+void write_usage(JsonWriter& w, const Usage& usage) {
+  w.key("resource_usage");
+  w.begin_object();
+  w.field("cpu_time_ns", usage.cpu.count());
+  w.field("cpu_user_ns", usage.cpu_user.count());
+  w.field("cpu_system_ns", usage.cpu_system.count());
+  w.field("memory_peak_bytes", usage.memory_peak.n);
+  w.field("io_read_bytes", usage.io_read.n);
+  w.field("io_write_bytes", usage.io_written.n);
+  w.field("processes_peak", usage.processes_peak);
+  w.end_object();
+}
+
+void write_enforcement(JsonWriter& w, const Enforcement& enforcement) {
+  w.key("enforcement");
+  w.begin_object();
+  w.field("backend", enforcement.backend);
+  w.key("layers");
+  w.begin_array();
+  for (const auto& l : enforcement.layers) {
+    w.begin_object();
+    w.field("name", to_string(l.layer));
+    w.field("status", to_string(l.status));
+    w.field("detail", l.detail);
+    w.end_object();
+  }
+  w.end_array();
+  w.end_object();
+}
+
+std::string_view subject_key(std::string_view layer) {
+  if (layer == "seccomp") return "syscall";
+  return layer == "proxy" ? "host" : "path";
+}
+
+void write_denials(JsonWriter& w, const Report& report) {
+  w.key("denials");
+  w.begin_array();
+  for (const auto& d : report.denials) {
+    w.begin_object();
+    w.field("layer", d.layer);
+    w.field("what", d.what);
+    w.field(subject_key(d.layer), d.subject);
+    w.field("fix", d.fix);
+    w.field("count", d.count);
+    w.end_object();
+  }
+  w.end_array();
+  w.field("denials_complete", report.denials_complete);
+}
+
+void write_findings(JsonWriter& w, const std::vector<Finding>& findings) {
+  w.key("findings");
+  w.begin_array();
+  for (const auto& f : findings) {
+    w.begin_object();
+    w.field("rule", f.rule);
+    w.field("type", f.type);
+    w.field("severity", f.severity);
+    w.field("file", f.file);
+    w.field("line", f.line);
+    w.field("column", f.column);
+    w.field("message", f.message);
+    w.field("snippet", f.snippet);
+    w.field("fix", f.fix);
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void write_optional(JsonWriter& w, std::string_view name, std::optional<int> number) {
+  w.key(name);
+  if (number) w.value(*number);
+  else w.null();
+}
+
+bool is_number_field(std::string_view key) {
+  for (std::string_view k : {"current", "max", "exit_code", "signal", "duration", "count", "pid", "processes"}) {
+    if (key == k) return true;
+  }
+  return key.ends_with("_ns") || key.ends_with("_bytes");
+}
+
+}  // namespace
+
+std::string report_json(const Report& report, JsonStyle style) {
+  JsonWriter w(style);
+  w.begin_object();
+  w.field("id", report.id);
+  w.field("status", to_string(report.verdict.status()));
+  write_optional(w, "exit_code", report.verdict.exit_code);
+  write_optional(w, "signal", report.verdict.signal);
+  w.field("exit_reason", to_string(report.verdict.reason));
+  write_stream(w, "stdout", report.out, report.out_truncated);
+  write_stream(w, "stderr", report.err, report.err_truncated);
+  w.field("stdout_bytes", report.out_bytes);
+  w.field("stderr_bytes", report.err_bytes);
+  w.field("stdout_truncated", report.out_truncated);
+  w.field("stderr_truncated", report.err_truncated);
+  w.field("start_time", rfc3339(report.start_time));
+  w.field("end_time", rfc3339(report.end_time));
+  w.field("duration", report.duration.count());
+  w.field("error", report.error);
+  write_usage(w, report.usage);
+  write_enforcement(w, report.enforcement);
+  write_denials(w, report);
+  write_findings(w, report.findings);
+  w.key("compile");
+  w.null();
+  w.key("setup_ns");
+  w.begin_object();
+  for (const auto& [step, time] : report.setup_ns) w.field(step, time.count());
+  w.end_object();
+  w.end_object();
+  return w.take() + "\n";
+}
+
+std::string event_json(const Event& event) {
+  JsonWriter w;
+  w.begin_object();
+  w.field("type", event.type);
+  w.field("id", event.id);
+  w.field("time", rfc3339(event.time));
+  for (const auto& [key, text] : event.fields) {
+    auto number = is_number_field(key) ? parse_u64(text) : std::nullopt;
+    if (number) w.field(key, *number);
+    else w.field(key, text);
+  }
+  w.end_object();
+  return w.take();
+}
+
+Report failed_report(const Error& error) {
+  Report report;
+  report.verdict.reason = ExitReason::kSandboxError;
+  report.error = error.message;
+  report.start_time = report.end_time = std::chrono::system_clock::now();
+  return report;
+}
+
+}  // namespace hotcell

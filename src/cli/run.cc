@@ -1,0 +1,161 @@
+// `hotcell run`: one cell, its output passed on as it flows, its limits held whatever our own readers do.
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+
+#include "base/strings.h"
+#include "cli/commands.h"
+#include "cli/event_writer.h"
+#include "cli/help.h"
+#include "cli/job.h"
+#include "cli/output_sink.h"
+#include "cli/progress.h"
+#include "cli/report_json.h"
+#include "cli/say.h"
+#include "cli/signals.h"
+#include "cli/verdict_words.h"
+
+namespace hotcell {
+
+namespace {
+
+constexpr int kExitBrokenPipe = 128 + 13;  // as if SIGPIPE had ended us, which is what a shell expects in a pipeline
+
+JsonStyle json_style() { return ::isatty(STDOUT_FILENO) == 1 ? JsonStyle::kPretty : JsonStyle::kOneLine; }
+
+int refuse_run(const Error& error, bool json) {
+  int code = refuse(error);
+  if (json) print(report_json(failed_report(error), json_style()));
+  return code;
+}
+
+class Run {
+ public:
+  Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events)
+      : json_(parsed.has(Opt::kJson)),
+        talk_(parsed.has(Opt::kVerbose) ? Talk::kVerbose : Talk::kBrief),
+        job_(job),
+        launcher_(launcher),
+        events_(events),
+        progress_(::isatty(STDERR_FILENO) == 1, job.policy.limits.wall) {}
+
+  int operator()() {
+    auto& request = job_.request;
+    request.collect_output = json_;
+    if (!json_) request.on_output = [this](Stream stream, std::string_view bytes) { pass_on(stream, bytes); };
+    request.on_event = [this](const Event& event) {
+      progress_.note(event);
+      if (events_) events_->write(event);
+    };
+    deadline_ = OutputSink::Clock::now() + job_.policy.limits.wall;
+    auto started = launcher_.start(job_.policy, std::move(request),
+                                   [this](RunId, Result<Report> result) { result_.emplace(std::move(result)); });
+    if (!started.ok()) return refuse_run(started.error(), json_);
+    auto ended = watch(started.value());
+    progress_.erase();
+    out_.finish();
+    err_.finish();
+    if (events_) events_->finish();
+    if (!ended.ok()) return refuse_run(ended.error(), json_);
+    return conclude();
+  }
+
+ private:
+  void pass_on(Stream stream, std::string_view bytes) {
+    auto& sink = stream == Stream::kStdout ? out_ : err_;
+    if (sink.tty()) progress_.output();
+    sink.push(bytes, deadline_);
+  }
+
+  Result<void> watch(RunId id) {
+    while (!result_) {
+      // A broken stdout is noticed at the next write, as any program would; one that nobody can deliver to ends the run.
+      if (!cancelled_ && (caught_signal() != 0 || out_.failed() != 0 || err_.failed() != 0)) {
+        launcher_.cancel(id);
+        cancelled_ = true;
+      }
+      // A signal interrupts the wait in step(); the short limit covers one that came just before it.
+      auto wait = std::chrono::milliseconds(100);
+      if (out_.waiting() || err_.waiting()) {
+        wait = std::chrono::milliseconds(0);
+        TRY(wait_for_room());
+      }
+      TRY(launcher_.step(wait));
+      if (!result_) progress_.tick((!out_.tty() || out_.at_line_start()) && (!err_.tty() || err_.at_line_start()));
+    }
+    return {};
+  }
+
+  // Until the cell or one of our readers has something for us. The cell's own timers are step()'s, so not for long.
+  Result<void> wait_for_room() {
+    std::array<struct pollfd, 3> fds = {{{launcher_.poll_fd(), POLLIN, 0},
+                                         {out_.waiting() ? out_.fd() : -1, POLLOUT, 0},
+                                         {err_.waiting() ? err_.fd() : -1, POLLOUT, 0}}};
+    if (::poll(fds.data(), fds.size(), 10) < 0 && errno != EINTR) return errno_error("poll", errno);
+    out_.flush_some();
+    err_.flush_some();
+    return {};
+  }
+
+  int conclude() {
+    const int signal = caught_signal();
+    const int broken = out_.failed() != 0 ? out_.failed() : err_.failed();
+    if (!result_->ok()) {
+      if (signal != 0) return 128 + signal;
+      return refuse_run(result_->error(), json_);
+    }
+    const Report& report = result_->value();
+    if (json_) {
+      if (int failed = print(report_json(report, json_style())); failed != 0) return failed;
+    }
+    if (signal != 0) return 128 + signal;
+    if (broken == EPIPE) return kExitBrokenPipe;
+    if (broken != 0) return refuse(errno_error("cannot pass on the output", broken));
+    for (const auto& sentence : verdict_words(report, job_.policy, talk_)) say(sentence);
+    return report.verdict.cli_exit_code();
+  }
+
+  bool json_;
+  Talk talk_;
+  Job& job_;
+  Launcher& launcher_;
+  std::optional<EventWriter>& events_;
+  OutputSink out_{STDOUT_FILENO}, err_{STDERR_FILENO};
+  Progress progress_;
+  OutputSink::Clock::time_point deadline_;
+  bool cancelled_ = false;
+  std::optional<Result<Report>> result_;
+};
+
+Result<int> run_one(const Parsed& parsed) {
+  std::optional<EventWriter> events;
+  if (auto fd = parsed.last(Opt::kStatusFd)) {
+    TRY_SET(EventWriter writer, EventWriter::create(*fd));
+    events.emplace(std::move(writer));
+  }
+  TRY_SET(Job job, make_job(parsed, JobFor::kRunning));
+  for (const auto& note : job.notes) say(note);
+  // Before the first cell exists: a signal that came between start and here would leave it behind.
+  TRY(catch_signals());
+  TRY_SET(auto launcher, Launcher::create(job.launcher));
+  Run run(parsed, job, *launcher, events);
+  int code = run();
+  launcher.reset();  // while what its last events are told to still exists
+  return code;
+}
+
+}  // namespace
+
+int cmd_run(Args args) {
+  auto parsed = parse(Command::kRun, args);
+  if (!parsed.ok()) return refuse_run(parsed.error(), wants_json(Command::kRun, args));
+  if (parsed.value().has(Opt::kHelp)) return print(help_text(Command::kRun));
+  auto done = run_one(parsed.value());
+  return done.ok() ? done.value() : refuse_run(done.error(), parsed.value().has(Opt::kJson));
+}
+
+}  // namespace hotcell

@@ -1,0 +1,42 @@
+// The child's side of each mechanism. Between clone and exec: noexcept, no malloc, no locks, no C++ library.
+// Each returns 0 or a negative errno.
+#pragma once
+#include "core/kernel/ops.h"
+
+namespace hotcell {
+
+struct ApplyContext {
+  const char* base;         // the mapped plan
+  int slots[kMaxSlots];     // descriptors held for later operations, -1: empty
+  const char* text(uint32_t offset) const { return offset ? base + offset : nullptr; }
+};
+
+int apply_join_cgroup(ApplyContext& ctx, const Op& op) noexcept;
+int apply_identity(ApplyContext& ctx, const Op& op) noexcept;
+int apply_hostname(ApplyContext& ctx, const Op& op) noexcept;
+int apply_loopback_up(ApplyContext& ctx, const Op& op) noexcept;
+int apply_private_mounts(ApplyContext& ctx, const Op& op) noexcept;
+int apply_open_tree(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mount_attr(ApplyContext& ctx, const Op& op) noexcept;
+int apply_root_tmpfs(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mkdir(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mkfile(ApplyContext& ctx, const Op& op) noexcept;
+int apply_symlink(ApplyContext& ctx, const Op& op) noexcept;
+int apply_rmdir(ApplyContext& ctx, const Op& op) noexcept;
+int apply_move_mount(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mount_proc(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mount_devpts(ApplyContext& ctx, const Op& op) noexcept;
+int apply_bind_self(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mask(ApplyContext& ctx, const Op& op) noexcept;
+int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept;
+int apply_pivot_root(ApplyContext& ctx, const Op& op) noexcept;
+int apply_read_only_root(ApplyContext& ctx, const Op& op) noexcept;
+int apply_rlimit(ApplyContext& ctx, const Op& op) noexcept;
+int apply_drop_caps(ApplyContext& ctx, const Op& op) noexcept;
+int apply_no_new_privs(ApplyContext& ctx, const Op& op) noexcept;
+int apply_ruleset(ApplyContext& ctx, const Op& op) noexcept;
+int apply_path_rule(ApplyContext& ctx, const Op& op) noexcept;
+int apply_port_rule(ApplyContext& ctx, const Op& op) noexcept;
+int apply_restrict(ApplyContext& ctx, const Op& op) noexcept;
+
+}  // namespace hotcell

@@ -1,0 +1,47 @@
+// A cell's own group of limits. v1 and v2 behind one face; each in its own file.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel/host.h"
+#include "hotcell/policy.h"
+#include "hotcell/report.h"
+#include "sys/fd.h"
+
+namespace hotcell {
+
+struct CgroupSample {
+  Nanoseconds cpu{0}, cpu_user{0}, cpu_system{0};
+  Bytes memory;            // charged now, page cache and tmpfs included
+  Bytes anonymous;         // what the program itself uses
+  Bytes memory_peak;
+  std::uint32_t tasks = 0, tasks_peak = 0;
+  std::uint64_t oom_kills = 0, pids_refused = 0;
+};
+
+class Cgroup {
+ public:
+  virtual ~Cgroup() = default;                          // removes it
+  virtual int clone_fd() const = 0;                     // v2: for CLONE_INTO_CGROUP; -1 on v1
+  virtual std::vector<int> tasks_fds() const = 0;       // v1: where the child writes "0", one per hierarchy
+  virtual Result<void> start_counting() = 0;            // forget what set-up used
+  virtual CgroupSample cheap_sample() = 0;              // cpu, memory, tasks
+  virtual CgroupSample full_sample() = 0;               // and everything else, for the account
+  virtual int memory_event_fd() const = 0;              // readable when memory crossed its limit; -1: sample instead
+  virtual void kill_all() = 0;
+  virtual Result<void> freeze(bool frozen) = 0;
+  virtual bool remove() = 0;                            // false: still busy, try again
+};
+
+// The kernel's ceiling is memory + disk, because tmpfs pages are charged to the writer; the supervisor ends a cell whose
+// own memory passes `memory`. A controller that is not there is left out and reported so.
+Result<std::unique_ptr<Cgroup>> create_cgroup_v1(const CgroupHost& host, const std::string& name, const Limits& limits);
+Result<std::unique_ptr<Cgroup>> create_cgroup_v2(const CgroupHost& host, const std::string& name, const Limits& limits);
+Result<std::unique_ptr<Cgroup>> create_cgroup(const CgroupHost& host, const Limits& limits);
+
+// Names are `<launcher pid>-<its start time>-<n>`: a group whose launcher is gone is stale.
+void sweep_cgroups(const CgroupHost& host);
+
+}  // namespace hotcell

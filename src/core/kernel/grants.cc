@@ -1,0 +1,221 @@
+#include "core/kernel/grants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "base/strings.h"
+#include "core/policy/glob.h"
+#include "sys/file.h"
+
+namespace hotcell {
+namespace {
+
+constexpr std::size_t kMaxWalk = 200'000;  // entries looked at for globs: about a second; more is an error, not a guess
+constexpr std::size_t kMaxMasks = 256;     // each is a mount
+
+std::string where(const std::string& origin) { return origin.empty() ? std::string() : cat(origin, ": "); }
+
+Result<ResolvedGrant> resolve(const FsGrant& grant) {
+  if (grant.path.empty() || grant.path[0] != '/' || grant.path.find('\0') != std::string::npos)
+    return make_error(ErrorCode::kInvalid, cat(where(grant.origin), "not an absolute path: ", printable(grant.path)));
+  ResolvedGrant out;
+  out.shown = normal_path(grant.path);
+  out.access = grant.access;
+  out.origin = grant.origin;
+  if (out.shown == "/")
+    return make_error(ErrorCode::kInvalid, cat(where(grant.origin), "/ cannot be granted: it would undo the private root; name the folders"));
+  for (std::string_view ours : {"/proc", "/dev", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"})
+    if (out.shown == ours || ((ours == "/proc" || ours == "/dev") && is_inside(out.shown, ours)))
+      return make_error(ErrorCode::kInvalid, cat(where(grant.origin), printable(out.shown), " cannot be granted: the cell has its own"));
+  int fd = ::open(out.shown.c_str(), O_PATH | O_CLOEXEC);
+  if (fd < 0) {
+    int err = errno;
+    return Error{ErrorCode::kInvalid, err, cat(where(grant.origin), printable(out.shown), ": ", ::strerror(err))};
+  }
+  out.fd = sys::Fd(fd);
+  TRY_SET(struct stat st, sys::stat_fd(fd, out.shown));
+  if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+    return make_error(ErrorCode::kInvalid, cat(where(grant.origin), printable(out.shown), " is neither a file nor a folder (a socket or device would be a way out)"));
+  out.dev = st.st_dev;
+  out.ino = st.st_ino;
+  out.directory = S_ISDIR(st.st_mode);
+  TRY_SET(out.canonical, sys::read_link(cat("/proc/self/fd/", fd).c_str()));
+  return out;
+}
+
+const ResolvedGrant* grant_of(const Grants& grants, std::string_view path) {
+  const ResolvedGrant* best = nullptr;
+  for (const auto& g : grants.grants)
+    if (is_inside(path, g.shown)) best = &g;  // sorted by length: the last one that covers is the nearest
+  return best;
+}
+
+Result<void> deny_exact(const FsDeny& deny, std::string path, bool make_placeholders, Grants& out) {
+  const ResolvedGrant* grant = grant_of(out, path);
+  if (grant == nullptr) {
+    // Nothing shows it. Only the system folders are left, and a name there cannot appear: they are read-only.
+    if (!is_inside(path, "/usr")) return {};
+    struct stat st;
+    if (::lstat(path.c_str(), &st) < 0) return {};
+    out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin});
+    return {};
+  }
+  if (path == grant->shown) {
+    std::erase_if(out.grants, [&](const auto& g) { return is_inside(g.shown, path); });
+    return {};
+  }
+  // Walk from the grant's own descriptor, never through a symlink: masking a link would leave its target open.
+  std::string relative = path.substr(grant->shown.size() + 1);
+  auto found = sys::open_beneath(grant->fd.get(), relative.c_str(), O_PATH | O_NOFOLLOW, 0, false);
+  if (found) {
+    TRY_SET(struct stat st, sys::stat_fd(found.value().get(), path));
+    if (S_ISLNK(st.st_mode))
+      return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), printable(path), " is a symlink: deny what it points to"));
+    out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin});
+    return {};
+  }
+  if (found.error().err == ELOOP)
+    return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), printable(path), " lies behind a symlink: deny the real path"));
+  if (found.error().err != ENOENT) return std::move(found).error().context(where(deny.origin) + "deny");
+  // Not there yet: the first missing component is made, empty, so that it can be masked and the name never be taken.
+  sys::Fd parent(::fcntl(grant->fd.get(), F_DUPFD_CLOEXEC, 3));
+  std::string shown = grant->shown;
+  for (auto part : split(relative, '/')) {
+    std::string name(part);
+    auto next = sys::open_beneath(parent.get(), name.c_str(), O_PATH | O_NOFOLLOW, 0, false);
+    shown += cat("/", name);
+    if (next) {
+      parent = std::move(next).value();
+      continue;
+    }
+    if (make_placeholders) {
+      auto made = sys::open_at(parent.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
+      if (!made)
+        return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "cannot keep ", printable(path),
+                                                       " from appearing: ", ::strerror(made.error().err)));
+      TRY_SET(struct stat st, sys::stat_fd(made.value().get(), shown));
+      out.placeholders.emplace_back(std::move(parent), name, st.st_dev, st.st_ino);
+    }
+    out.masks.push_back({shown, false, deny.origin});
+    return {};
+  }
+  return {};
+}
+
+struct Walker {
+  const FsDeny& deny;
+  Grants& out;
+  std::size_t seen = 0;
+
+  Result<void> walk(int dir, const std::string& shown, const std::string& relative) {
+    sys::Fd copy(::openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!copy.valid()) {
+      // What the caller cannot list the cell cannot either: same user, or fewer rights.
+      if (errno == EACCES || errno == EPERM) return {};
+      return errno_error(cat("deny ", deny.pattern, ": ", printable(shown)), errno);
+    }
+    std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.release()), ::closedir);
+    while (dirent* entry = ::readdir(stream.get())) {
+      std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (++seen > kMaxWalk)
+        return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": more than ", kMaxWalk,
+                                                       " entries under the granted folders; name the path instead"));
+      std::string path = cat(shown, "/", name), rel = relative.empty() ? std::string(name) : cat(relative, "/", name);
+      struct stat st;
+      if (::fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) continue;
+      bool matches = glob_match(deny.pattern, deny.pattern[0] == '/' ? path : rel);
+      if (matches && S_ISLNK(st.st_mode))
+        return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": ", printable(path), " is a symlink"));
+      if (matches) {
+        out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin});
+        continue;
+      }
+      if (!S_ISDIR(st.st_mode)) continue;
+      sys::Fd child(::openat(dir, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (child.valid()) TRY(walk(child.get(), path, rel));
+    }
+    return {};
+  }
+};
+
+Result<void> deny_glob(const FsDeny& deny, Grants& out) {
+  std::size_t count = out.grants.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& g = out.grants[i];
+    if (!g.directory) {
+      auto slash = g.shown.rfind('/');
+      if (glob_match(deny.pattern, deny.pattern[0] == '/' ? g.shown : g.shown.substr(slash + 1)))
+        return make_error(ErrorCode::kInvalid, cat(where(deny.origin), printable(g.shown), " is both granted and denied by ", deny.pattern));
+      continue;
+    }
+    if (g.access == Access::kWrite)
+      return make_error(ErrorCode::kUnsupported,
+                        cat(where(deny.origin), "deny ", deny.pattern, " cannot be enforced inside ", printable(g.shown),
+                            ", which is writable: a new name would match it; name the path, or grant the folder read-only"));
+    Walker walker{deny, out};
+    TRY(walker.walk(g.fd.get(), g.shown, ""));
+  }
+  return {};
+}
+
+}  // namespace
+
+Placeholder::Placeholder(sys::Fd parent, std::string name, dev_t dev, ino_t ino)
+    : parent_(std::move(parent)), name_(std::move(name)), dev_(dev), ino_(ino) {}
+
+Placeholder::~Placeholder() {
+  struct stat st;
+  if (!parent_.valid() || ::fstatat(parent_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) < 0) return;
+  if (st.st_dev == dev_ && st.st_ino == ino_ && st.st_size == 0) ::unlinkat(parent_.get(), name_.c_str(), 0);
+}
+
+std::string normal_path(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (auto p : split(path, '/')) {
+    if (p.empty() || p == ".") continue;
+    if (p == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else {
+      parts.push_back(p);
+    }
+  }
+  std::string out;
+  for (auto p : parts) (out += '/') += p;
+  return out.empty() ? "/" : out;
+}
+
+bool is_inside(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/' || folder == "/");
+}
+
+Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders) {
+  Grants out;
+  for (const auto& g : fs.grants) {
+    TRY_SET(ResolvedGrant resolved, resolve(g));
+    // The same path twice: the wider access wins, once.
+    auto same = std::find_if(out.grants.begin(), out.grants.end(), [&](const auto& o) { return o.shown == resolved.shown; });
+    if (same == out.grants.end()) out.grants.push_back(std::move(resolved));
+    else if (resolved.access == Access::kWrite) same->access = Access::kWrite;
+  }
+  std::stable_sort(out.grants.begin(), out.grants.end(), [](const auto& a, const auto& b) { return a.shown.size() < b.shown.size(); });
+  for (const auto& d : fs.deny) {
+    if (d.pattern.empty()) return make_error(ErrorCode::kInvalid, cat(where(d.origin), "an empty deny pattern"));
+    if (is_glob(d.pattern) || d.pattern[0] != '/') {
+      TRY(deny_glob(d, out));
+    } else {
+      TRY(deny_exact(d, normal_path(d.pattern), make_placeholders, out));
+    }
+    if (out.masks.size() > kMaxMasks)
+      return make_error(ErrorCode::kUnsupported, cat(where(d.origin), "deny ", d.pattern, " matches more than ", kMaxMasks, " names"));
+  }
+  return out;
+}
+
+}  // namespace hotcell

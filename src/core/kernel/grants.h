@@ -1,0 +1,59 @@
+// Policy paths looked at once, by the caller's eyes: what they are now is what is granted, whatever the name points to
+// later. Denied names become masks.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "hotcell/policy.h"
+#include "hotcell/result.h"
+#include "sys/fd.h"
+
+namespace hotcell {
+
+struct ResolvedGrant {
+  std::string shown;      // where the cell sees it: as written, made absolute and normal
+  std::string canonical;  // where it lies on the host, symlinks resolved
+  dev_t dev = 0;
+  ino_t ino = 0;
+  bool directory = false;
+  Access access = Access::kRead;
+  std::string origin;
+  sys::Fd fd;             // O_PATH: what was looked at
+};
+
+struct Mask {
+  std::string shown;
+  bool directory = false;
+  std::string origin;
+};
+
+// An empty file made on the host so that a denied name that does not exist yet has something to be masked on.
+class Placeholder {
+ public:
+  Placeholder(sys::Fd parent, std::string name, dev_t dev, ino_t ino);
+  Placeholder(Placeholder&&) = default;
+  Placeholder& operator=(Placeholder&&) = default;
+  ~Placeholder();  // removes it, if it is still the empty file that was made
+
+ private:
+  sys::Fd parent_;
+  std::string name_;
+  dev_t dev_;
+  ino_t ino_;
+};
+
+struct Grants {
+  std::vector<ResolvedGrant> grants;  // parents before children
+  std::vector<Mask> masks;
+  std::vector<Placeholder> placeholders;
+};
+
+// `make_placeholders` false: explain, which must not touch the host.
+Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders);
+
+std::string normal_path(std::string_view path);                       // lexical: no //, no /./, no /../, no trailing /
+bool is_inside(std::string_view path, std::string_view folder);       // equal counts
+
+}  // namespace hotcell

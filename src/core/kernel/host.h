@@ -1,0 +1,39 @@
+// The few facts of this host that a plan depends on, read once per launcher in well under 0.1 ms. What this kernel
+// could do in principle is sys/probe's question; this asks only what planning needs.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "hotcell/result.h"
+
+namespace hotcell {
+
+enum class CgroupVersion : unsigned char { kNone, kV1, kV2 };
+
+struct CgroupHost {
+  CgroupVersion version = CgroupVersion::kNone;
+  std::string why_not;                  // when kNone, or when a controller is missing
+  struct Controller {
+    std::string name, folder;           // v1: one folder per hierarchy; v2: one entry, folder of ours
+  };
+  std::vector<Controller> v1;           // memory, pids, cpu, cpuacct, freezer as far as they are there
+  std::string v2_folder;                // …/hotcell
+  bool memory = false, pids = false, cpu = false, cpuacct = false;
+};
+
+struct Host {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  bool privileged = false;              // root with a full id map: cells get ids of their own
+  bool extra_groups = false;            // supplementary groups that an unprivileged user namespace cannot drop
+  int landlock_abi = 0;                 // 0: none
+  unsigned last_cap = 40;
+  bool core_pipe = false;               // core_pattern starts with '|': RLIMIT_CORE 0 does not stop it, 1 does
+  CgroupHost cgroup;
+
+  static Result<Host> look();
+};
+
+}  // namespace hotcell

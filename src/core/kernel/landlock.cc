@@ -1,0 +1,132 @@
+#include "core/kernel/landlock.h"
+
+#include "base/strings.h"
+#include "sys/uapi/landlock.h"
+
+namespace hotcell {
+namespace {
+
+using namespace uapi;
+
+constexpr std::uint64_t kReadFiles = kFsReadFile | kFsReadDir;
+constexpr std::uint64_t kReadExecute = kReadFiles | kFsExecute;
+// No MAKE_CHAR and MAKE_BLOCK: nobody inside makes devices.
+constexpr std::uint64_t kWriteAll = kReadExecute | kFsWriteFile | kFsRemoveDir | kFsRemoveFile | kFsMakeDir | kFsMakeReg | kFsMakeSock |
+                                    kFsMakeFifo | kFsMakeSym | kFsRefer | kFsTruncate;
+
+struct Rule {
+  std::string path;
+  std::uint64_t access;
+};
+
+class LandlockPlanner {
+ public:
+  LandlockPlanner(const LandlockAbi& abi, PlanBuilder& plan) : abi_(abi), plan_(plan) {}
+
+  unsigned ruleset(Layer layer, std::uint64_t net, std::uint64_t scoped, const std::vector<Rule>& rules) {
+    unsigned slot = plan_.new_slot();
+    plan_.add({.kind = OpKind::kRuleset, .layer = layer, .slot = slot, .flags = static_cast<std::uint32_t>(scoped & abi_.scoped),
+               .reserved = abi_.attr_size, .a = abi_.fs, .b = net & abi_.net},
+              cat("denies everything not listed", (net & abi_.net) ? ", all TCP" : "",
+                  (scoped & abi_.scoped) ? ", signals and abstract sockets beyond the cell" : ""));
+    for (const auto& r : rules)
+      plan_.add({.kind = OpKind::kPathRule, .layer = layer, .slot = slot, .path = r.path, .flags = kOptional, .a = r.access & abi_.fs},
+                cat(r.path, (r.access & kFsWriteFile) ? " read, write" : " read", (r.access & kFsExecute) ? ", execute" : ""));
+    return slot;
+  }
+
+ private:
+  const LandlockAbi& abi_;
+  PlanBuilder& plan_;
+};
+
+std::vector<Rule> device_rules() {
+  // ioctl on these five is harmless; on anything else it stays denied (ABI 5).
+  constexpr std::uint64_t kUse = kFsReadFile | kFsWriteFile | kFsIoctlDev;
+  return {{"/dev/null", kUse | kFsTruncate}, {"/dev/zero", kUse}, {"/dev/full", kUse}, {"/dev/random", kUse}, {"/dev/urandom", kUse}};
+}
+
+void add_grants(const Grants& grants, std::vector<Rule>& rules) {
+  for (const auto& g : grants.grants) rules.push_back({g.shown, g.access == Access::kWrite ? kWriteAll : kReadExecute});
+}
+
+}  // namespace
+
+LandlockAbi landlock_abi(int version) {
+  LandlockAbi out;
+  if (version < 1) return out;
+  out.fs = (1u << 13) - 1;  // EXECUTE … MAKE_SYM
+  out.attr_size = 8;
+  if (version >= 2) out.fs |= kFsRefer;
+  if (version >= 3) out.fs |= kFsTruncate;
+  if (version >= 4) {
+    out.net = kNetBindTcp | kNetConnectTcp;
+    out.attr_size = 16;
+  }
+  if (version >= 5) out.fs |= kFsIoctlDev;
+  if (version >= 6) {
+    out.scoped = kScopeAbstractUnix | kScopeSignal;
+    out.attr_size = 24;
+  }
+  return out;
+}
+
+LandlockSlots plan_landlock(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan) {
+  LandlockSlots slots;
+  LandlockAbi abi = landlock_abi(host.landlock_abi);
+  if (abi.fs == 0) return slots;
+  LandlockPlanner planner(abi, plan);
+  std::uint64_t scratch = policy.filesystem.writable_scratch ? kWriteAll : kReadExecute;
+
+  // Broad: what the profile shows at all. On the cell's own empty network TCP between its own processes is wanted.
+  std::vector<Rule> broad = {{"/usr", kReadExecute}, {"/bin", kReadExecute}, {"/sbin", kReadExecute}, {"/lib", kReadExecute},
+                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute}, {"/etc", kReadExecute},
+                             {"/", kFsReadDir}, {"/proc", kReadFiles}, {"/dev", kReadFiles | kFsWriteFile | kFsIoctlDev | kFsTruncate},
+                             {"/dev/shm", scratch}, {"/work", scratch}, {"/tmp", scratch}};
+  add_grants(grants, broad);
+  slots.broad = planner.ruleset(Layer::kLandlockBroad, 0, kScopeAbstractUnix | kScopeSignal, broad);
+
+  // Tight: the same folders, each device by name, the top folder listable but nothing more.
+  std::vector<Rule> tight = {{"/usr", kReadExecute}, {"/bin", kReadExecute}, {"/sbin", kReadExecute}, {"/lib", kReadExecute},
+                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute}, {"/etc", kReadFiles},
+                             {"/proc", kReadFiles}, {"/", kFsReadDir}, {"/dev/pts", kFsReadFile | kFsWriteFile | kFsReadDir | kFsIoctlDev},
+                             {"/dev/shm", scratch}, {"/work", scratch}, {"/tmp", scratch}};
+  for (auto& r : device_rules()) tight.push_back(std::move(r));
+  add_grants(grants, tight);
+  // Strict has no use for TCP; on the host's network a rule for each wanted port would be needed, so none means none.
+  std::uint64_t net = policy.syscalls.base == "strict" ? kNetBindTcp | kNetConnectTcp : 0;
+  if (policy.network.mode == NetworkMode::kHost) net = kNetBindTcp;
+  slots.tight = planner.ruleset(Layer::kLandlock, net, kScopeAbstractUnix | kScopeSignal, tight);
+  return slots;
+}
+
+Result<LandlockSlots> plan_landlock_flat(const Policy& policy, const Host& host, const Grants& grants, const std::string& workspace,
+                                         PlanBuilder& plan) {
+  LandlockAbi abi = landlock_abi(host.landlock_abi);
+  if (abi.fs == 0) return make_error(ErrorCode::kUnsupported, "this kernel has no Landlock, and without namespaces nothing else would hold files");
+  // Landlock adds rights up the tree and cannot take them away below.
+  for (const auto& g : grants.grants)
+    for (const auto& outer : grants.grants)
+      if (g.access == Access::kRead && outer.access == Access::kWrite && g.shown != outer.shown && is_inside(g.canonical, outer.canonical))
+        return make_error(ErrorCode::kUnsupported, cat(printable(g.shown), " is read-only inside ", printable(outer.shown),
+                                                       ", which is writable: the landlock backend cannot enforce that"));
+  if (!grants.masks.empty())
+    return make_error(ErrorCode::kUnsupported, cat("deny ", printable(grants.masks[0].shown), ": the landlock backend cannot hide a path inside a granted folder"));
+  LandlockPlanner planner(abi, plan);
+  std::vector<Rule> rules = {{"/usr", kReadExecute}, {"/bin", kReadExecute}, {"/sbin", kReadExecute}, {"/lib", kReadExecute},
+                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute}, {"/etc/ld.so.cache", kReadFiles},
+                             {"/etc/ssl/certs", kReadFiles}, {"/etc/ssl/openssl.cnf", kReadFiles}, {"/etc/alternatives", kReadFiles},
+                             {"/etc/passwd", kReadFiles}, {"/etc/group", kReadFiles}, {"/etc/nsswitch.conf", kReadFiles},
+                             {"/etc/localtime", kReadFiles}};
+  for (auto& r : device_rules()) rules.push_back(std::move(r));
+  rules.push_back({workspace, policy.filesystem.writable_scratch ? kWriteAll : kReadExecute});
+  for (const auto& g : grants.grants) rules.push_back({g.canonical, g.access == Access::kWrite ? kWriteAll : kReadExecute});
+  LandlockSlots slots;
+  std::uint64_t net = policy.network.mode == NetworkMode::kHost ? kNetBindTcp : kNetBindTcp | kNetConnectTcp;
+  slots.broad = planner.ruleset(Layer::kLandlockBroad, net, kScopeAbstractUnix, rules);
+  // Signals: only the program's own layer, since init must be able to kill what it started.
+  slots.tight = planner.ruleset(Layer::kLandlock, net, kScopeAbstractUnix | kScopeSignal, rules);
+  return slots;
+}
+
+}  // namespace hotcell

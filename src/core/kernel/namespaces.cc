@@ -1,0 +1,44 @@
+#include "core/kernel/namespaces.h"
+
+#include <sched.h>
+
+#include "base/strings.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+#ifndef CLONE_NEWCGROUP
+#define CLONE_NEWCGROUP 0x02000000
+#endif
+
+namespace hotcell {
+
+void plan_join_cgroups(const Policy& policy, const Host& host, PlanBuilder& plan) {
+  if (host.cgroup.version == CgroupVersion::kV1) {
+    unsigned index = 0;
+    for (const auto& c : host.cgroup.v1) {
+      if (c.name == "freezer" || (c.name == "cpu" && policy.limits.cpus <= 0)) continue;
+      unsigned slot = plan.inherit({Inherited::Kind::kCgroupTasks, index++});
+      Layer layer = c.name == "memory" ? Layer::kMemory : c.name == "pids" ? Layer::kProcesses : Layer::kCpu;
+      plan.add({.kind = OpKind::kJoinCgroup, .layer = layer, .slot = slot}, cat("cgroup v1 ", c.name));
+    }
+  }
+}
+
+std::uint64_t plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) {
+  std::uint64_t flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+  if (policy.network.mode != NetworkMode::kHost) flags |= CLONE_NEWNET;
+  plan_join_cgroups(policy, host, plan);
+  // After joining, so that the cell's own group is its root and no path of the host shows.
+  plan.add({.kind = OpKind::kUnshare, .layer = Layer::kCgroupNs, .a = CLONE_NEWCGROUP}, "cgroup namespace");
+  if (policy.time_ns) plan.add({.kind = OpKind::kUnshare, .layer = Layer::kUserNs, .a = CLONE_NEWTIME}, "time namespace");
+  plan.add({.kind = OpKind::kIdentity, .layer = Layer::kGroups, .flags = host.privileged ? kClearGroups : 0, .a = policy.uid, .b = policy.gid},
+           cat("uid ", policy.uid, ", gid ", policy.gid, " inside", host.privileged ? ", no supplementary groups" : ""));
+  // A change of ids clears it, so it comes after.
+  plan.add({.kind = OpKind::kDeathSignal, .layer = Layer::kPidNs}, "dies with the launcher");
+  plan.add({.kind = OpKind::kHostname, .layer = Layer::kUtsNs, .path = "cell"}, "host name cell");
+  if (flags & CLONE_NEWNET) plan.add({.kind = OpKind::kLoopbackUp, .layer = Layer::kNetNs}, "lo up, nothing else there");
+  return flags;
+}
+
+}  // namespace hotcell

@@ -1,0 +1,66 @@
+// The plan as the cell's init carries it out: a flat list of kernel operations in one sealed memfd. The parent writes
+// it (plan.h), `hotcell explain` prints it, init runs it. Nothing here may need the C++ library: init is freestanding.
+#pragma once
+#include <stdint.h>
+
+namespace hotcell {
+
+enum class OpKind : uint16_t {
+  // In init, before the program's process exists.
+  kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kRootTmpfs,
+  kMkdir, kMkfile, kSymlink, kMoveMount, kMountProc, kMountDevpts, kBindSelf, kMask, kHoldTree, kRmdir, kUnlink, kPivotRoot, kReadOnlyRoot,
+  kRlimit, kDropCaps, kNoNewPrivs, kRuleset, kPathRule, kPortRule, kRestrict,
+  // Marks the end of init's part; the rest runs in the program's process.
+  kFork,
+  kSession, kChdir, kSeccomp, kExec,
+};
+inline constexpr unsigned kOpKinds = static_cast<unsigned>(OpKind::kExec) + 1;
+
+struct Op {
+  uint16_t kind;
+  uint8_t layer;   // hotcell::Layer, for reports
+  uint8_t slot;    // index into init's table of held descriptors
+  uint32_t path;   // offset of a NUL-terminated string, 0: none
+  uint32_t data, data_len;
+  uint32_t flags;
+  uint32_t reserved;
+  uint64_t a, b;
+};
+
+inline constexpr uint32_t kRecursive = 1, kOptional = 2, kClearGroups = 4, kWantListener = 8, kDirectory = 16;
+
+inline constexpr uint32_t kPlanMagic = 0x6c6c6568;
+inline constexpr unsigned kMaxOps = 512, kMaxSlots = 160, kFirstInheritedFd = 7;
+inline constexpr unsigned kWorkSlot = kMaxSlots - 1;  // the workspace, handed to the launcher
+
+struct PlanHeader {
+  uint32_t magic, size;
+  uint32_t op_count, strings;  // ops follow the header; `strings` is an offset from the start
+  uint32_t inherited;          // descriptors kFirstInheritedFd… fill slots 0…
+  int32_t fault_op, fault_errno;  // a test wants this operation to fail; -1: none
+  uint32_t flat;               // no pid namespace: init is a subreaper, not pid 1
+};
+
+// Descriptors init is started with. 0, 1, 2 are the program's.
+inline constexpr int kCtlFd = 3, kProgFd = 4, kPlanFd = 5, kLockFd = 6;
+
+enum class RecordType : uint32_t { kFailed = 1, kReady, kExited };
+struct Record {
+  RecordType type;
+  int32_t op;        // index of the operation that failed
+  int32_t err;
+  int32_t status;    // of the program, as wait4 gives it
+  uint64_t user_us, system_us, max_rss_kib;
+  uint32_t op_ns[kMaxOps];  // kReady only; sent up to op_count
+};
+
+// launcher → program: what to exec. Strings follow: argv, env, working directory, each NUL-terminated.
+struct ExecHeader {
+  uint32_t magic, argc, envc, bytes;  // bytes: of the strings
+  uint32_t in_memfd;                  // the strings are in the descriptor that comes along
+  uint32_t workdir;                   // 1: one more string, the current directory to have
+};
+inline constexpr uint32_t kExecMagic = 0x63657865;
+inline constexpr unsigned kExecInline = 32 << 10;
+
+}  // namespace hotcell

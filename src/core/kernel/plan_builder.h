@@ -1,0 +1,58 @@
+// Collects operations, with a sentence for each, and lays them out as the bytes that init maps.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/ops.h"
+#include "hotcell/layer.h"
+#include "hotcell/result.h"
+
+namespace hotcell {
+
+std::string_view to_string(OpKind kind);
+
+struct OpSpec {
+  OpKind kind;
+  Layer layer = Layer::kRootfs;
+  unsigned slot = 0;
+  std::string_view path = {};
+  std::string_view data = {};
+  std::uint32_t flags = 0, reserved = 0;
+  std::uint64_t a = 0, b = 0;
+};
+
+// What an inherited descriptor must be when a cell is started from this plan.
+struct Inherited {
+  enum class Kind { kCgroupTasks, kGrant } kind;
+  unsigned index = 0;  // of the controller, or of the grant
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder();
+  void add(const OpSpec& spec, std::string note = {});
+  unsigned inherit(Inherited what);      // a slot filled by the launcher
+  unsigned new_slot();                   // a slot filled by an operation
+
+  struct Entry {
+    OpKind kind;
+    Layer layer;
+    std::string note;
+  };
+  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<Inherited>& inherited() const { return inherited_; }
+  void set_flat() { flat_ = true; }
+  Result<std::string> bytes() const;
+
+ private:
+  std::uint32_t store(std::string_view text);
+  std::vector<Op> ops_;
+  std::vector<Entry> entries_;
+  std::vector<Inherited> inherited_;
+  std::string strings_;  // offsets are relative to its start until bytes() lays it out
+  unsigned next_slot_ = kWorkSlot;
+  bool flat_ = false;
+};
+
+}  // namespace hotcell

@@ -1,0 +1,281 @@
+// Order, and why:
+//   1. every source is opened (open_tree) while the host's tree is still whole;
+//   2. one tmpfs becomes the new root; /work, /tmp and /dev/shm are folders of it, so `disk` is one ceiling for all;
+//   3. things are attached; /proc is masked last, since a masked /proc could not be mounted afresh;
+//   4. pivot_root, the old root goes, the new one turns read-only.
+#include "core/kernel/rootfs.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "base/strings.h"
+#include "sys/file.h"
+#include "sys/uapi/mount.h"
+
+namespace hotcell {
+namespace {
+
+using uapi::kAttrNoDev;
+using uapi::kAttrNoExec;
+using uapi::kAttrNoSuid;
+using uapi::kAttrReadOnly;
+
+constexpr std::string_view kDenyFile = ".deny", kDenyFolder = ".deny.d";
+
+// World-readable entries that tell of the host, and those that are only ever a way out. What is left needs no mask:
+// it is per process, per namespace, or unreadable without capabilities over the host.
+constexpr std::string_view kProcFiles[] = {"kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "sysrq-trigger",
+                                           "config.gz", "cmdline", "locks", "modules", "sched_debug", "latency_stats", "iomem",
+                                           "interrupts", "sys/kernel/random/boot_id"};
+constexpr std::string_view kProcFolders[] = {"acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "pressure"};
+constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "urandom"};
+
+// Parts of the host's /etc that programs cannot do without: the linker's cache, certificates, alternatives (java,
+// editors, awk are links through it) and the read-only settings of language runtimes.
+constexpr const char* kEtcPatterns[] = {"/etc/ld.so.cache", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
+                                        "/etc/alternatives", "/etc/java-*-openjdk", "/etc/python3*", "/etc/localtime", "/etc/mime.types"};
+
+bool exists(const std::string& path, struct stat& st) { return ::lstat(path.c_str(), &st) == 0; }
+
+class RootPlanner {
+ public:
+  RootPlanner(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan)
+      : policy_(policy), host_(host), grants_(grants), plan_(plan) {}
+
+  void run() {
+    plan_.add({.kind = OpKind::kPrivateMounts, .layer = Layer::kMountNs}, "no mount of the cell reaches the host, none of the host's the cell");
+    open_system();
+    open_etc();
+    open_devices();
+    open_grants();
+    make_root();
+    make_folders();
+    make_etc();
+    for (const auto& b : binds_)
+      if (b.early) attach(b);
+    make_dev();
+    make_scratch();
+    for (const auto& b : binds_)
+      if (!b.early) attach(b);
+    plan_.add({.kind = OpKind::kMountProc, .layer = Layer::kPidNs, .path = "proc"}, "/proc of this pid namespace only, read-only");
+    masks();
+    plan_.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = "work"}, "the workspace, held for the launcher's files");
+    plan_.add({.kind = OpKind::kPivotRoot}, "the new root; the host's tree is gone");
+    plan_.add({.kind = OpKind::kReadOnlyRoot}, "/ read-only");
+  }
+
+ private:
+  struct Bind {
+    unsigned slot;
+    std::string target;  // relative to the new root
+    bool early = false;  // before /dev and the scratch folders exist; grants come after, they may lie inside
+    std::string note = {};
+  };
+
+  void open_bind(const std::string& source, std::string target, std::uint64_t attributes, const struct stat& st, bool early) {
+    unsigned slot = plan_.new_slot();
+    plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = source, .flags = kRecursive, .a = st.st_dev, .b = st.st_ino}, source);
+    plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .flags = kRecursive, .a = attributes},
+              cat(source, (attributes & kAttrReadOnly) ? " read-only" : " writable", ", nosuid", (attributes & kAttrNoDev) ? ", nodev" : ""));
+    binds_.push_back({slot, std::move(target), early});
+  }
+
+  void open_system() {
+    struct stat st;
+    if (exists("/usr", st)) {
+      mountpoints_.push_back({"usr", true});
+      open_bind("/usr", "usr", kAttrReadOnly | kAttrNoSuid | kAttrNoDev, st, true);
+    }
+    for (std::string_view name : {"bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
+      std::string path = cat("/", name);
+      if (!exists(path, st)) continue;
+      if (S_ISLNK(st.st_mode)) {
+        if (auto target = sys::read_link(path.c_str())) links_.push_back({std::string(name), target.value()});
+      } else if (S_ISDIR(st.st_mode)) {
+        mountpoints_.push_back({std::string(name), true});
+        open_bind(path, std::string(name), kAttrReadOnly | kAttrNoSuid | kAttrNoDev, st, true);
+      }
+    }
+  }
+
+  void open_etc() {
+    for (const char* pattern : kEtcPatterns) {
+      glob_t found{};
+      if (::glob(pattern, GLOB_NOSORT, nullptr, &found) == 0) {
+        for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+          std::string path = found.gl_pathv[i];
+          struct stat st;
+          if (!exists(path, st)) continue;
+          if (S_ISLNK(st.st_mode)) {
+            // Only links into what is visible anyway; a dangling or outward one is left out.
+            char real[PATH_MAX];
+            if (::realpath(path.c_str(), real) != nullptr && is_inside(real, "/usr")) links_.push_back({path.substr(1), real});
+          } else {
+            mountpoints_.push_back({path.substr(1), S_ISDIR(st.st_mode)});
+            open_bind(path, path.substr(1), kAttrReadOnly | kAttrNoSuid | kAttrNoDev | kAttrNoExec, st, true);
+          }
+        }
+      }
+      ::globfree(&found);
+    }
+  }
+
+  void open_devices() {
+    for (auto name : kDevices) {
+      struct stat st;
+      std::string path = cat("/dev/", name);
+      // A regular file called /dev/null would be a writable hole in every cell: only the real device will do, and if
+      // it is not there the plan fails when it is opened.
+      if (!exists(path, st) || !S_ISCHR(st.st_mode)) st = {};
+      unsigned slot = plan_.new_slot();
+      plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = path, .a = st.st_dev ? st.st_dev : 1, .b = st.st_ino}, path);
+      plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .a = kAttrNoSuid | kAttrNoExec, .b = kAttrNoDev}, cat(path, ", this one device"));
+      binds_.push_back({slot, cat("dev/", name), false});
+      mountpoints_.push_back({cat("dev/", name), false});
+    }
+  }
+
+  void open_grants() {
+    for (std::size_t i = 0; i < grants_.grants.size(); ++i) {
+      const auto& g = grants_.grants[i];
+      std::uint64_t attributes = kAttrNoSuid | kAttrNoDev | (g.access == Access::kRead ? kAttrReadOnly : 0);
+      std::string target = g.shown.substr(1);
+      unsigned slot;
+      std::string how = cat(g.shown, g.access == Access::kRead ? " read-only" : " writable", g.origin.empty() ? "" : cat(" (", g.origin, ")"));
+      if (host_.privileged) {
+        // Only the launcher may open what the caller alone can read, and map the caller's files to the cell's user.
+        slot = plan_.inherit({Inherited::Kind::kGrant, static_cast<unsigned>(i)});
+      } else {
+        slot = plan_.new_slot();
+        plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = g.canonical, .flags = kRecursive, .a = g.dev, .b = g.ino}, g.canonical);
+        plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .flags = kRecursive, .a = attributes}, how);
+      }
+      binds_.push_back({slot, target, false, how});
+      if (!covered(g.shown, i)) mountpoints_.push_back({target, g.directory});
+    }
+  }
+
+  // Inside another bind the mount point is there already (it is the same tree), and could not be made.
+  bool covered(const std::string& path, std::size_t index) const {
+    for (std::string_view system : {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"})
+      if (is_inside(path, system)) return true;
+    for (std::size_t i = 0; i < grants_.grants.size(); ++i)
+      if (i != index && grants_.grants[i].directory && path != grants_.grants[i].shown && is_inside(path, grants_.grants[i].shown)) return true;
+    return false;
+  }
+
+  void make_root() {
+    // A little on top of `disk` for what we put in ourselves; inodes cost kernel memory, so they are bounded too.
+    std::uint64_t size = policy_.limits.disk.n + (256 << 10);
+    std::uint64_t inodes = policy_.limits.disk.n / 2048 + 1024;
+    struct stat st;
+    const char* at = exists("/tmp", st) && S_ISDIR(st.st_mode) ? "/tmp" : "/usr";
+    plan_.add({.kind = OpKind::kRootTmpfs, .layer = Layer::kDisk, .path = at, .data = cat("mode=755,size=", size, ",nr_inodes=", inodes)},
+              cat("private root, ", policy_.limits.disk.n >> 10, " KiB for everything written"));
+  }
+
+  void mkdir(const std::string& path, unsigned mode) {
+    if (!made_.insert(path).second) return;
+    plan_.add({.kind = OpKind::kMkdir, .path = path, .a = mode}, cat("/", path));
+  }
+  void mkdir_parents(const std::string& path) {
+    for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) mkdir(path.substr(0, at), 0755);
+  }
+  void mkfile(std::string_view path, std::string_view content, unsigned mode = 0644) {
+    plan_.add({.kind = OpKind::kMkfile, .path = path, .data = content, .a = mode}, cat("/", path));
+  }
+
+  void make_folders() {
+    mkdir("dev", 0755);
+    mkdir("dev/pts", 0755);
+    mkdir("dev/shm", 01777);
+    mkdir("etc", 0755);
+    mkdir("proc", 0555);
+    mkdir("tmp", 01777);
+    mkdir("work", 0755);
+    mkdir("run", 0755);
+    mkdir("var", 0755);
+    for (const auto& [path, directory] : mountpoints_) {
+      mkdir_parents(path);
+      if (directory) mkdir(path, 0755);
+      else if (made_.insert(path).second) mkfile(path, "", 0444);
+    }
+    for (const auto& [name, target] : links_) {
+      mkdir_parents(name);
+      plan_.add({.kind = OpKind::kSymlink, .path = name, .data = target}, cat("/", name, " -> ", target));
+    }
+    links_.clear();
+    plan_.add({.kind = OpKind::kSymlink, .path = "var/tmp", .data = "/tmp"}, "/var/tmp -> /tmp");
+  }
+
+  void make_etc() {
+    std::string user = cat("cell:x:", policy_.uid, ":", policy_.gid, ":cell:/work:/bin/sh\n");
+    // 65534 is what every foreign owner looks like from inside.
+    std::string nobody = policy_.uid == 65534 ? "" : "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n";
+    mkfile("etc/passwd", cat("root:x:0:0:root:/:/usr/sbin/nologin\n", user, nobody));
+    mkfile("etc/group", cat("root:x:0:\ncell:x:", policy_.gid, ":\n", policy_.gid == 65534 ? "" : "nogroup:x:65534:\n"));
+    mkfile("etc/hosts", "127.0.0.1 localhost cell\n::1 localhost ip6-localhost ip6-loopback\n");
+    mkfile("etc/hostname", "cell\n");
+    mkfile("etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n");
+    std::string resolv;
+    if (policy_.network.mode == NetworkMode::kHost)
+      if (auto text = sys::read_file("/etc/resolv.conf")) resolv = text.value();
+    mkfile("etc/resolv.conf", resolv);
+  }
+
+  void attach(const Bind& b) {
+    plan_.add({.kind = OpKind::kMoveMount, .slot = b.slot, .path = b.target}, b.note.empty() ? cat("/", b.target) : b.note);
+  }
+
+  void make_dev() {
+    plan_.add({.kind = OpKind::kMountDevpts, .path = "dev/pts"}, "/dev/pts, own instance");
+    for (auto [name, target] : {std::pair{"dev/ptmx", "pts/ptmx"}, std::pair{"dev/fd", "/proc/self/fd"}, std::pair{"dev/stdin", "/proc/self/fd/0"},
+                                std::pair{"dev/stdout", "/proc/self/fd/1"}, std::pair{"dev/stderr", "/proc/self/fd/2"}})
+      plan_.add({.kind = OpKind::kSymlink, .path = name, .data = target}, cat("/", name));
+  }
+
+  void make_scratch() {
+    std::uint64_t attributes = kAttrNoSuid | kAttrNoDev | (policy_.filesystem.writable_scratch ? 0 : kAttrReadOnly);
+    for (const char* path : {"work", "tmp", "dev/shm"})
+      plan_.add({.kind = OpKind::kBindSelf, .layer = Layer::kDisk, .path = path, .a = attributes},
+                cat("/", path, policy_.filesystem.writable_scratch ? " writable, private" : " read-only"));
+  }
+
+  void masks() {
+    // Mode 000 on a read-only mount: without capabilities it can be neither opened nor changed.
+    mkfile(kDenyFile, "", 0);
+    mkdir(std::string(kDenyFolder), 0);
+    auto mask = [&](std::string_view path, bool directory, std::uint32_t flags, std::string note) {
+      plan_.add({.kind = OpKind::kMask, .path = path, .data = directory ? kDenyFolder : kDenyFile, .flags = flags}, std::move(note));
+    };
+    struct stat st;
+    for (auto name : kProcFiles)
+      if (exists(cat("/proc/", name), st)) mask(cat("proc/", name), false, kOptional, cat("/proc/", name, " masked"));
+    for (auto name : kProcFolders)
+      if (exists(cat("/proc/", name), st)) mask(cat("proc/", name), true, kOptional, cat("/proc/", name, " masked"));
+    for (const auto& m : grants_.masks) mask(m.shown.substr(1), m.directory, 0, cat(m.shown, " denied", m.origin.empty() ? "" : cat(" (", m.origin, ")")));
+    plan_.add({.kind = OpKind::kUnlink, .path = kDenyFile}, "");
+    plan_.add({.kind = OpKind::kRmdir, .path = kDenyFolder}, "");
+  }
+
+  const Policy& policy_;
+  const Host& host_;
+  const Grants& grants_;
+  PlanBuilder& plan_;
+  std::vector<Bind> binds_;
+  std::vector<std::pair<std::string, bool>> mountpoints_;
+  std::vector<std::pair<std::string, std::string>> links_;
+  std::set<std::string> made_;
+};
+
+}  // namespace
+
+void plan_rootfs(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan) {
+  RootPlanner(policy, host, grants, plan).run();
+}
+
+}  // namespace hotcell

@@ -1,0 +1,203 @@
+// Making a cell and handing it its request. Watching it is cell_watch.cc, the account cell_account.cc.
+#include "core/launch/cell.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/strings.h"
+#include "core/launch/child.h"
+#include "core/launch/enforcement.h"
+#include "core/launch/idmap.h"
+#include "core/launch/workspace.h"
+#include "sys/file.h"
+
+namespace hotcell {
+namespace {
+
+constexpr auto kSetupTime = std::chrono::seconds(10);  // set-up takes a millisecond; a stuck file system must not hang us
+
+class StepTimer {
+ public:
+  explicit StepTimer(std::vector<std::pair<std::string, Nanoseconds>>& steps) : steps_(steps), last_(Clock::now()) {}
+  void mark(const char* name) {
+    auto now = Clock::now();
+    steps_.emplace_back(name, now - last_);
+    last_ = now;
+  }
+
+ private:
+  std::vector<std::pair<std::string, Nanoseconds>>& steps_;
+  Clock::time_point last_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Cell>> Cell::spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd) {
+  std::unique_ptr<Cell> cell(new Cell);
+  cell->plan_ = std::move(plan);
+  TRY(cell->build(host, init_fd).context("start cell"));
+  return cell;
+}
+
+Result<void> Cell::build(const Host& host, int init_fd) {
+  born_ = Clock::now();
+  deadline_ = born_ + kSetupTime;
+  StepTimer timer(parent_steps_);
+  if (host.cgroup.version != CgroupVersion::kNone) {
+    TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
+    timer.mark("cgroup");
+  }
+  if (host.privileged) {
+    TRY_SET(ids_, take_ids());
+  }
+  if (plan_->backend == BackendKind::kLandlock) {
+    // Its plan names the workspace and the ids, so it can only be finished here.
+    TRY_SET(flat_workspace_, make_flat_workspace(ids_.id));
+    TRY_SET(plan_, make_plan(plan_->policy, host, BackendKind::kLandlock, PlanPurpose::kRun, {flat_workspace_, ids_.id}));
+  }
+  TRY_SET(sys::SocketPair ctl, sys::seqpacket_pair());
+  TRY_SET(sys::SocketPair prog, sys::seqpacket_pair());
+  TRY_SET(sys::Pipe in, sys::make_pipe(0));
+  TRY_SET(sys::Pipe out, sys::make_pipe(0));
+  TRY_SET(sys::Pipe err, sys::make_pipe(0));
+  for (int fd : {in.write.get(), out.read.get(), err.read.get()}) TRY(sys::set_nonblocking(fd));
+  timer.mark("pipes");
+  TRY_SET(std::vector<sys::Fd> grants, open_grants(*plan_, host, init_fd, ids_.id));
+  std::vector<int> tasks = cgroup_ ? cgroup_->tasks_fds() : std::vector<int>{};
+  std::vector<int> inherited;
+  for (const auto& i : plan_->builder.inherited()) {
+    bool there = i.kind == Inherited::Kind::kGrant ? i.index < grants.size() : i.index < tasks.size();
+    if (!there) return make_error(ErrorCode::kInternal, "the plan wants a descriptor that was not made");
+    inherited.push_back(i.kind == Inherited::Kind::kGrant ? grants[i.index].get() : tasks[i.index]);
+  }
+  ChildFds fds;
+  fds.standard[0] = in.read.get();
+  fds.standard[1] = out.write.get();
+  fds.standard[2] = err.write.get();
+  fds.ctl = ctl.theirs.get();
+  fds.prog = prog.theirs.get();
+  fds.lock = ids_.lock.get();
+  fds.inherited = inherited;
+  if (!grants.empty()) timer.mark("grants");
+  TRY_SET(child_, start_init(*plan_, init_fd, cgroup_ ? cgroup_->clone_fd() : -1, fds));
+  timer.mark("clone");
+  ctl_ = std::move(ctl.ours);
+  prog_ = std::move(prog.ours);
+  stdin_sink_ = std::move(in.write);
+  out_ = std::move(out.read);
+  err_ = std::move(err.read);
+  // From here on a failure must also end the child: the destructor does.
+  if (plan_->clone_flags != 0) TRY(write_id_maps(child_.pid, plan_->policy, host, ids_.id));
+  timer.mark("id_maps");
+  return sys::send(ctl_.get(), "g");
+}
+
+Cell::~Cell() {
+  if (child_.pid != 0) {
+    sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
+    ctl_.reset();  // without a pid namespace init ends its descendants when this closes
+    sys::reap(child_.pid, true).ignore("a destructor has nobody to tell");
+  }
+  if (!flat_workspace_.empty()) remove_flat_workspace(flat_workspace_);
+}
+
+int Cell::fd(Source source) const {
+  switch (source) {
+    case Source::kCtl: return ctl_.get();
+    case Source::kProg: return prog_.get();
+    case Source::kStdout: return out_.get();
+    case Source::kStderr: return err_.get();
+    case Source::kStdin: return stdin_.active() ? stdin_.sink_fd() : -1;
+    case Source::kStdinSource: return stdin_.active() ? stdin_.source_fd() : -1;
+    case Source::kPidfd: return child_.pidfd.get();
+    case Source::kListener: return listener_.fd();
+    case Source::kMemory: return cgroup_ ? cgroup_->memory_event_fd() : -1;
+  }
+  return -1;
+}
+
+bool Cell::setup_timed_out() const { return state_ == State::kSettingUp && Clock::now() >= deadline_; }
+
+void Cell::fail(Error error) {
+  if (!error_) error_ = std::move(error);
+  kill(ExitReason::kSandboxError);
+}
+
+Result<void> Cell::write_files() {
+  if (request_.files.empty()) return {};
+  if (!work_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no workspace");
+  for (const auto& f : request_.files) TRY(write_input_file(work_.get(), f, ids_.id));
+  return {};
+}
+
+Result<void> Cell::send_exec() {
+  std::string strings;
+  auto add = [&](std::string_view s) { (strings += s) += '\0'; };
+  const Policy& policy = plan_->policy;
+  ExecHeader header{};
+  header.magic = kExecMagic;
+  for (const auto& a : request_.argv) add(a);
+  header.argc = static_cast<std::uint32_t>(request_.argv.size());
+  std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"},
+                                            {"HOME", plan_->workspace}, {"TMPDIR", flat_workspace_.empty() ? "/tmp" : flat_workspace_},
+                                            {"LANG", "C.UTF-8"}, {"USER", "cell"}, {"HOTCELL_ID", request_.id}};
+  for (const auto& name : policy.env.pass)
+    if (const char* value = ::getenv(name.c_str())) env[name] = value;
+  for (const auto& [k, v] : policy.env.set) env[k] = v;
+  for (const auto& [k, v] : request_.env) env[k] = v;
+  for (const auto& [k, v] : env) add(cat(k, "=", v));
+  header.envc = static_cast<std::uint32_t>(env.size());
+  header.workdir = static_cast<std::uint32_t>(request_.workdir.empty() ? 0 : 1);
+  if (header.workdir) add(request_.workdir);
+  if (strings.size() > 0xffffffffu) return make_error(ErrorCode::kInvalid, "arguments and environment are larger than 4 GiB");
+  header.bytes = static_cast<std::uint32_t>(strings.size());
+  std::string message(reinterpret_cast<const char*>(&header), sizeof header);
+  if (strings.size() <= kExecInline) {
+    message += strings;
+    return sys::send(prog_.get(), message);
+  }
+  header.in_memfd = 1;
+  std::memcpy(message.data(), &header, sizeof header);
+  TRY_SET(sys::Fd big, sys::memfd("hotcell-exec", strings, false, true));
+  int fd = big.get();
+  return sys::send(prog_.get(), message, {&fd, 1});
+}
+
+Result<void> Cell::start(Request request) {
+  request_ = std::move(request);
+  if (request_.argv.empty() || request_.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
+  for (const auto* list : {&request_.argv})
+    for (const auto& s : *list)
+      if (s.find('\0') != std::string::npos) return make_error(ErrorCode::kInvalid, "an argument contains a NUL byte");
+  for (const auto& [k, v] : request_.env)
+    if (k.empty() || k.find('=') != std::string::npos || k.find('\0') != std::string::npos || v.find('\0') != std::string::npos)
+      return make_error(ErrorCode::kInvalid, cat("not a name for an environment variable: ", printable(k)));
+  StepTimer timer(parent_steps_);
+  TRY(write_files().context("workspace"));
+  const Limits& limits = plan_->policy.limits;
+  stdout_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
+  stderr_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
+  stdin_ = StdinPump(std::move(stdin_sink_), std::move(request_.stdin_source));
+  if (cgroup_) TRY(cgroup_->start_counting().context("cgroup"));
+  timer.mark("hand_over");
+  start_wall_ = std::chrono::system_clock::now();
+  started_ = Clock::now();
+  deadline_ = started_ + limits.wall;
+  next_sample_ = started_ + sample_every_;
+  TRY(send_exec());
+  state_ = State::kRunning;
+  emit("sandbox.created");
+  emit("execution.started");
+  return {};
+}
+
+}  // namespace hotcell

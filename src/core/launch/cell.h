@@ -1,0 +1,104 @@
+// One living cell, from clone to the last byte of output. A state machine without a loop of its own: the launcher's
+// epoll tells it what is ready.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel/cgroup.h"
+#include "core/launch/ids.h"
+#include "core/launch/notify.h"
+#include "core/launch/plan.h"
+#include "core/launch/stdin_pump.h"
+#include "hotcell/output_buffer.h"
+#include "hotcell/request.h"
+#include "sys/process.h"
+#include "sys/socket.h"
+
+namespace hotcell {
+
+using Clock = std::chrono::steady_clock;
+
+class Cell {
+ public:
+  enum class State : unsigned char { kSettingUp, kParked, kRunning, kDead };
+  enum class Source : unsigned char { kCtl, kProg, kStdout, kStderr, kStdin, kStdinSource, kPidfd, kListener, kMemory };
+
+  // Clones and lets init begin; the cell is usable once prog() has brought its ready record.
+  static Result<std::unique_ptr<Cell>> spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd);
+  ~Cell();
+
+  State state() const { return state_; }
+  const Plan& plan() const { return *plan_; }
+  int fd(Source source) const;
+
+  // Events. Each returns an error only when *we* failed; the program's end is in verdict terms below.
+  Result<void> on_ctl();
+  Result<void> on_prog(const Host& host);
+  void on_output(Stream stream, bool draining);
+  void on_pidfd();
+
+  Result<void> start(Request request);             // parked → running
+  void kill(ExitReason reason);                    // the whole tree; the first reason stands
+  void tick(Clock::time_point now);                // a timer is due: the deadline, or a sample
+  void sample();                                   // limits that the kernel does not hold by itself
+  std::optional<Clock::time_point> next_timer() const;
+  Result<Report> account();                        // after kDead
+
+  StdinPump& stdin_pump() { return stdin_; }
+  NotifyListener& listener() { return listener_; }
+  const Cgroup* cgroup() const { return cgroup_.get(); }
+  bool setup_timed_out() const;
+  void fail(Error error);                          // set-up went wrong: remember why and end it
+  bool released() { return !cgroup_ || cgroup_->remove(); }
+  const Enforcement& enforcement() const { return enforcement_; }
+
+  Clock::time_point next_listener{};               // a flood of denied calls is served one a millisecond
+  std::uint32_t registered = 0;                    // bit per Source: known to the launcher's epoll
+
+ private:
+  Cell() = default;
+  void on_deadline();
+  Result<void> build(const Host& host, int init_fd);
+  Result<void> send_exec();
+  Result<void> write_files();
+  void drain();
+  Verdict decide() const;
+  void emit(std::string type, std::map<std::string, std::string> fields = {});
+  void warn(const char* limit, std::uint64_t current, std::uint64_t most, bool& said);
+  std::vector<std::pair<std::string, Nanoseconds>> setup_times() const;
+  bool disk_full() const;
+
+  State state_ = State::kSettingUp;
+  std::shared_ptr<Plan> plan_;
+  CellIds ids_;
+  std::unique_ptr<Cgroup> cgroup_;
+  std::string flat_workspace_;                     // made by us on the host, removed by us
+  sys::Child child_;
+  sys::Fd ctl_, prog_, out_, err_, stdin_sink_, work_;
+  NotifyListener listener_;
+  StdinPump stdin_;
+  Enforcement enforcement_;
+  Clock::time_point born_{}, deadline_{}, started_{}, next_sample_{};
+  Nanoseconds sample_every_{std::chrono::milliseconds(5)};
+  std::vector<std::pair<std::string, Nanoseconds>> parent_steps_;
+  std::vector<std::uint32_t> op_ns_;
+
+  Request request_;
+  std::unique_ptr<OutputBuffer> stdout_, stderr_;
+  std::optional<ExitReason> killed_for_;
+  std::optional<int> wait_status_;
+  std::optional<Error> error_;
+  std::uint64_t rss_kib_ = 0, user_us_ = 0, system_us_ = 0;
+  bool exec_ok_ = false;
+  CgroupSample last_;
+  std::uint32_t tasks_seen_ = 0;
+  Bytes memory_seen_;
+  bool warned_memory_ = false, warned_cpu_ = false, warned_wall_ = false;
+  std::chrono::system_clock::time_point start_wall_{};
+  Clock::time_point end_{};
+};
+
+}  // namespace hotcell

@@ -1,0 +1,109 @@
+#include <signal.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+#include "base/strings.h"
+#include "core/launch/cell.h"
+#include "core/launch/proc_sample.h"
+
+namespace hotcell {
+
+bool Cell::disk_full() const {
+  // Less than a page left of the private tmpfs, or no inode.
+  struct statfs fs;
+  if (!work_.valid() || plan_->backend != BackendKind::kNative || ::fstatfs(work_.get(), &fs) < 0) return false;
+  return fs.f_bavail <= (256u << 10) / static_cast<unsigned long>(fs.f_bsize) || fs.f_ffree == 0;
+}
+
+Verdict Cell::decide() const {
+  Verdict v;
+  if (wait_status_) {
+    if (WIFEXITED(*wait_status_)) v.exit_code = WEXITSTATUS(*wait_status_);
+    else v.signal = WTERMSIG(*wait_status_);
+  } else {
+    v.signal = SIGKILL;
+  }
+  bool bad = v.signal.has_value() || v.exit_code.value_or(0) != 0;
+  if (killed_for_ && *killed_for_ != ExitReason::kSandboxError) {
+    v.reason = *killed_for_;
+    v.exit_code.reset();
+    v.signal = SIGKILL;
+  } else if (last_.oom_kills > 0 && bad) {
+    v.reason = ExitReason::kMemory;
+  } else if (v.signal == SIGSYS) {
+    v.reason = ExitReason::kPolicy;
+  } else if (v.signal == SIGXCPU) {
+    v.reason = ExitReason::kTimeoutCpu;
+  } else if (v.signal == SIGXFSZ) {
+    v.reason = ExitReason::kDisk;
+  } else if (bad && last_.pids_refused > 0) {
+    v.reason = ExitReason::kProcesses;
+  } else if (bad && disk_full()) {
+    v.reason = ExitReason::kDisk;
+  } else {
+    v.reason = v.signal ? ExitReason::kSignal : ExitReason::kExited;
+  }
+  return v;
+}
+
+std::vector<std::pair<std::string, Nanoseconds>> Cell::setup_times() const {
+  auto out = parent_steps_;
+  std::map<std::string, Nanoseconds> by_layer;
+  const auto& entries = plan_->builder.entries();
+  for (std::size_t i = 0; i < op_ns_.size() && i < entries.size(); ++i) by_layer[std::string(to_string(entries[i].layer))] += Nanoseconds(op_ns_[i]);
+  for (auto& [name, ns] : by_layer) out.emplace_back(name, ns);
+  return out;
+}
+
+Result<Report> Cell::account() {
+  if (error_) return *std::move(error_);
+  if (!wait_status_ && !killed_for_) {
+    // Init died on its own account: out of memory takes the largest, and that may be all of us.
+    if (cgroup_) last_ = cgroup_->full_sample();
+    if (last_.oom_kills == 0) return make_error(ErrorCode::kInternal, "the cell's init ended without a word");
+    killed_for_ = ExitReason::kMemory;
+  }
+  CgroupSample before = last_;
+  if (cgroup_) last_ = cgroup_->full_sample();
+  Report r;
+  r.id = request_.id;
+  r.verdict = decide();
+  r.out_bytes = stdout_->total();
+  r.err_bytes = stderr_->total();
+  r.out_truncated = stdout_->truncated();
+  r.err_truncated = stderr_->truncated();
+  r.out = stdout_->take();
+  r.err = stderr_->take();
+  r.start_time = start_wall_;
+  r.duration = end_ - started_;
+  r.end_time = start_wall_ + std::chrono::duration_cast<std::chrono::system_clock::duration>(r.duration);
+  r.usage.cpu_user = std::chrono::microseconds(user_us_);
+  r.usage.cpu_system = std::chrono::microseconds(system_us_);
+  r.usage.cpu = r.usage.cpu_user + r.usage.cpu_system;
+  r.usage.memory_peak = {rss_kib_ << 10};
+  r.usage.processes_peak = std::max<std::uint32_t>(tasks_seen_, 1);
+  if (cgroup_) {
+    if (last_.cpu.count() > 0) {
+      r.usage.cpu = last_.cpu;
+      r.usage.cpu_user = last_.cpu_user;
+      r.usage.cpu_system = last_.cpu_system;
+    }
+    if (last_.memory_peak.n > 0) r.usage.memory_peak = last_.memory_peak;
+    if (last_.tasks_peak > 0) r.usage.processes_peak = last_.tasks_peak;
+  } else {
+    r.usage.memory_peak = std::max(r.usage.memory_peak, memory_seen_);
+    if (before.cpu > r.usage.cpu) r.usage.cpu = before.cpu;
+  }
+  r.enforcement = enforcement_;
+  r.denials = listener_.denials();
+  r.denials_complete = false;  // Landlock and mount denials make no event
+  r.setup_ns = setup_times();
+  bool killed = r.verdict.status() == RunStatus::kKilled || r.verdict.status() == RunStatus::kTimeout;
+  for (const auto& d : r.denials) emit("security.violation", {{"layer", d.layer}, {"what", d.what}});
+  emit(killed ? "execution.killed" : "execution.completed",
+       {{"exit_reason", std::string(to_string(r.verdict.reason))}, {"status", std::string(to_string(r.verdict.status()))}});
+  emit("sandbox.destroyed");
+  return r;
+}
+
+}  // namespace hotcell

@@ -1,0 +1,205 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/strings.h"
+#include "core/launch/cell.h"
+#include "core/launch/enforcement.h"
+#include "core/launch/proc_sample.h"
+
+namespace hotcell {
+namespace {
+
+constexpr std::size_t kChunk = 64 << 10;
+
+Error step_error(const Plan& plan, const Record& record) {
+  if (record.op < 0) return errno_error("working directory", record.err);
+  const auto& entries = plan.builder.entries();
+  auto index = static_cast<std::size_t>(record.op);
+  if (index >= entries.size()) return make_error(ErrorCode::kInternal, "init reported an operation that is not in the plan");
+  const auto& e = entries[index];
+  std::string note = record.err == ESTALE ? cat(e.note, " changed while the cell was being made") : e.note;
+  Error error = errno_error(cat(to_string(e.layer), ": ", to_string(e.kind), note.empty() ? "" : cat(" (", printable(note), ")")), record.err);
+  return error;
+}
+
+Error exec_error(const std::string& program, int err) {
+  std::string what = cat(printable(program), ": ", ::strerror(err));
+  if (err == ENOENT || err == ENOTDIR) return Error{ErrorCode::kNotFound, err, cat(printable(program), ": not found in the cell")};
+  if (err == EACCES || err == ENOEXEC || err == EPERM || err == EISDIR)
+    return Error{ErrorCode::kNotExecutable, err, err == ENOEXEC ? cat(printable(program), ": not an executable format (a script without #!?)") : what};
+  if (err == E2BIG) return Error{ErrorCode::kInvalid, err, "the arguments and environment are larger than this kernel takes"};
+  return Error{ErrorCode::kIo, err, what};
+}
+
+}  // namespace
+
+Result<void> Cell::on_ctl() {
+  Record record;
+  TRY_SET(sys::Message m, sys::receive(ctl_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT));
+  if (m.again) return {};
+  if (m.size == 0) {
+    ctl_.reset();
+    return {};
+  }
+  if (m.size < offsetof(Record, op_ns)) return make_error(ErrorCode::kInternal, "init sent a short record");
+  if (record.type == RecordType::kFailed) return step_error(*plan_, record);
+  if (record.type == RecordType::kExited && !wait_status_) {
+    wait_status_ = record.status;
+    user_us_ = record.user_us;
+    system_us_ = record.system_us;
+    rss_kib_ = record.max_rss_kib;
+    // The program is over; what it left behind is being killed as init exits.
+    end_ = Clock::now();
+  }
+  return {};
+}
+
+Result<void> Cell::on_prog(const Host& host) {
+  Record record;
+  TRY_SET(sys::Message m, sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT));
+  if (m.again) return {};
+  if (m.size == 0) {
+    // Close-on-exec did it: the program runs. During set-up it means that the process died before it was ready.
+    prog_.reset();
+    exec_ok_ = state_ == State::kRunning;
+    if (state_ == State::kSettingUp) return make_error(ErrorCode::kInternal, "the program's process ended before it was ready");
+    return {};
+  }
+  if (m.size < offsetof(Record, op_ns)) return make_error(ErrorCode::kInternal, "the program's process sent a short record");
+  if (record.type == RecordType::kFailed) {
+    const auto& entries = plan_->builder.entries();
+    auto index = static_cast<std::size_t>(record.op);
+    if (record.op >= 0 && index < entries.size() && entries[index].kind == OpKind::kExec && state_ == State::kRunning)
+      return exec_error(request_.argv[0], record.err);
+    return step_error(*plan_, record);
+  }
+  if (record.type != RecordType::kReady || state_ != State::kSettingUp) return make_error(ErrorCode::kInternal, "an unexpected record");
+  std::size_t next = 0;
+  if ((record.status & 1) && next < m.fds.size()) work_ = std::move(m.fds[next++]);
+  if ((record.status & 2) && next < m.fds.size()) listener_ = NotifyListener(std::move(m.fds[next++]));
+  if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
+  op_ns_.assign(record.op_ns, record.op_ns + plan_->builder.entries().size());
+  auto before = Clock::now();
+  enforcement_ = read_back(m.pid, *plan_, host, cgroup_.get());
+  parent_steps_.emplace_back("read_back", Clock::now() - before);
+  TRY(check_required(plan_->policy, enforcement_));
+  state_ = State::kParked;
+  return {};
+}
+
+void Cell::on_output(Stream stream, bool draining) {
+  sys::Fd& fd = stream == Stream::kStdout ? out_ : err_;
+  if (!fd.valid() || !stdout_) return;
+  OutputBuffer& buffer = stream == Stream::kStdout ? *stdout_ : *stderr_;
+  static thread_local char chunk[kChunk];
+  // A bounded number of reads, so that a flood on one stream starves neither the other nor the clock.
+  for (int rounds = 0; rounds < (draining ? 1 << 20 : 8); ++rounds) {
+    ssize_t n = ::read(fd.get(), chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n <= 0) {
+      fd.reset();
+      return;
+    }
+    std::string_view kept = buffer.append({chunk, static_cast<std::size_t>(n)});
+    if (!kept.empty() && request_.on_output) request_.on_output(stream, kept);
+    if (buffer.truncated() && plan_->policy.on_output == OnOutput::kKill) {
+      kill(ExitReason::kOutput);
+      if (!draining) return;
+    }
+    if (static_cast<std::size_t>(n) < sizeof chunk / 2 && !draining) return;
+  }
+}
+
+void Cell::kill(ExitReason reason) {
+  if (state_ == State::kDead) return;
+  if (!killed_for_ && !wait_status_) killed_for_ = reason;
+  if (plan_->backend == BackendKind::kLandlock) {
+    // Init must live a moment longer: only it can end the descendants that no namespace holds.
+    if (cgroup_) cgroup_->kill_all();
+    ::shutdown(ctl_.get(), SHUT_RDWR);
+    return;
+  }
+  sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("ESRCH: it is dead already");
+}
+
+void Cell::on_deadline() {
+  if (state_ == State::kRunning && !wait_status_) {
+    if (request_.on_timeout) request_.on_timeout();
+    kill(ExitReason::kTimeoutWall);
+  }
+  deadline_ = Clock::now() + std::chrono::seconds(1);  // should the kill need repeating
+}
+
+void Cell::tick(Clock::time_point now) {
+  if (now >= deadline_) on_deadline();
+  else sample();
+}
+
+void Cell::warn(const char* limit, std::uint64_t current, std::uint64_t most, bool& said) {
+  if (said || most == 0 || current * 10 < most * 8) return;
+  said = true;
+  emit("limit.warning", {{"limit_type", limit}, {"current", cat(current)}, {"max", cat(most)}});
+}
+
+void Cell::sample() {
+  const Limits& limits = plan_->policy.limits;
+  last_ = cgroup_ ? cgroup_->cheap_sample() : sample_tree(child_.pid);
+  if (last_.tasks > 0 && cgroup_) --last_.tasks;  // init
+  tasks_seen_ = std::max(tasks_seen_, last_.tasks);
+  memory_seen_ = std::max(memory_seen_, last_.anonymous);
+  if (last_.anonymous > limits.memory) kill(ExitReason::kMemory);
+  if (last_.cpu >= limits.cpu_time) kill(ExitReason::kTimeoutCpu);
+  warn("memory", last_.anonymous.n, limits.memory.n, warned_memory_);
+  warn("cpu_time", static_cast<std::uint64_t>(last_.cpu.count()), static_cast<std::uint64_t>(limits.cpu_time.count()), warned_cpu_);
+  warn("timeout", static_cast<std::uint64_t>((Clock::now() - started_).count()), static_cast<std::uint64_t>(limits.wall.count()), warned_wall_);
+  // Often at first, when memory is grabbed; later a tenth of a second is as exact as a CPU limit in seconds needs.
+  auto most = std::chrono::milliseconds(cgroup_ && cgroup_->memory_event_fd() >= 0 ? 100 : 20);
+  sample_every_ = std::min<Nanoseconds>(sample_every_ * 2, most);
+  // When little is left of a limit, look again when it would be reached at the earliest.
+  Nanoseconds left = std::max<Nanoseconds>(limits.cpu_time - last_.cpu, std::chrono::milliseconds(1));
+  next_sample_ = Clock::now() + std::min(sample_every_, left);
+}
+
+std::optional<Clock::time_point> Cell::next_timer() const {
+  if (state_ == State::kSettingUp) return deadline_;
+  if (state_ != State::kRunning) return std::nullopt;
+  return std::min(deadline_, next_sample_);
+}
+
+void Cell::on_pidfd() {
+  auto reaped = sys::reap(child_.pid, false);
+  if (!reaped || !reaped.value()) return;
+  child_.pid = 0;
+  if (ctl_.valid())
+    if (auto last = on_ctl(); !last && !error_) error_ = std::move(last).error();
+  if (prog_.valid() && state_ == State::kRunning) {
+    Record record;
+    auto m = sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT);
+    if (m && m.value().size >= offsetof(Record, op_ns) && record.type == RecordType::kFailed && !error_)
+      error_ = record.op >= 0 ? exec_error(request_.argv[0], record.err) : step_error(*plan_, record);
+    else exec_ok_ = true;
+  }
+  drain();
+  if (end_ == Clock::time_point{}) end_ = Clock::now();
+  state_ = State::kDead;
+}
+
+void Cell::drain() {
+  // Every writer is dead, so this ends at end of file; what is in the pipes is at most their capacity.
+  on_output(Stream::kStdout, true);
+  on_output(Stream::kStderr, true);
+}
+
+void Cell::emit(std::string type, std::map<std::string, std::string> fields) {
+  if (!request_.on_event) return;
+  request_.on_event(Event{std::move(type), request_.id, std::chrono::system_clock::now(), std::move(fields)});
+}
+
+}  // namespace hotcell

@@ -1,0 +1,18 @@
+// From clone to init: the few raw system calls the child makes while it still borrows the launcher's memory.
+#pragma once
+#include <span>
+
+#include "core/launch/plan.h"
+#include "sys/process.h"
+
+namespace hotcell {
+
+struct ChildFds {
+  int standard[3] = {-1, -1, -1};
+  int ctl = -1, prog = -1, lock = -1;
+  std::span<const int> inherited;
+};
+// Clones into the plan's namespaces and execs init there. On return init is waiting for "go".
+Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, const ChildFds& fds);
+
+}  // namespace hotcell

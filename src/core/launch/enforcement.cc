@@ -1,0 +1,183 @@
+#include "core/launch/enforcement.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/strings.h"
+#include "sys/file.h"
+#include "sys/uapi/landlock.h"
+
+namespace hotcell {
+namespace {
+
+struct Reader {
+  int pid;
+  sys::Fd dir, own;
+
+  // 1: another namespace than ours, 0: the same, -1: cannot be told.
+  int differs(const char* name) const {
+    char path[32] = "ns/";
+    std::size_t n = 3;
+    for (const char* c = name; *c && n < sizeof path - 1; ++c) path[n++] = *c;
+    path[n] = 0;
+    char theirs[64], ours[64];
+    ssize_t a = ::readlinkat(dir.get(), path, theirs, sizeof theirs), b = ::readlinkat(own.get(), path, ours, sizeof ours);
+    if (a <= 0 || b <= 0) return -1;
+    return std::string_view(theirs, static_cast<std::size_t>(a)) != std::string_view(ours, static_cast<std::size_t>(b)) ? 1 : 0;
+  }
+};
+
+struct ProcStatus {
+  std::string text;
+  std::string_view field(std::string_view key) const {
+    auto at = std::string_view(text).find(key);
+    if (at == std::string::npos) return {};
+    auto line = std::string_view(text).substr(at + key.size());
+    return trim(line.substr(0, line.find('\n')));
+  }
+  bool all_zero(std::string_view key) const {
+    auto v = field(key);
+    return !v.empty() && v.find_first_not_of('0') == std::string_view::npos;
+  }
+};
+
+class ReadBack {
+ public:
+  ReadBack(int pid, const Plan& plan, const Host& host, const Cgroup* cgroup) : plan_(plan), host_(host), cgroup_(cgroup) {
+    reader_.pid = pid;
+    reader_.dir = sys::Fd(::open(cat("/proc/", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    reader_.own = sys::Fd(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (auto fd = sys::open_at(reader_.dir.get(), "status", O_RDONLY))
+      if (auto text = sys::read_fd(fd.value().get())) status_.text = std::move(text).value();
+  }
+
+  Enforcement run() {
+    out_.backend = plan_.backend == BackendKind::kNative ? "native" : "landlock";
+    for (auto [layer, name] : {std::pair{Layer::kUserNs, "user"}, std::pair{Layer::kPidNs, "pid"}, std::pair{Layer::kMountNs, "mnt"},
+                               std::pair{Layer::kNetNs, "net"}, std::pair{Layer::kIpcNs, "ipc"}, std::pair{Layer::kUtsNs, "uts"},
+                               std::pair{Layer::kCgroupNs, "cgroup"}})
+      name_space(layer, name);
+    rootfs();
+    landlock();
+    seccomp();
+    privileges();
+    limits();
+    groups();
+    add(Layer::kLsm, LayerStatus::kNone, "no AppArmor or SELinux profile is applied");
+    return std::move(out_);
+  }
+
+ private:
+  void add(Layer layer, LayerStatus status, std::string detail) { out_.layers.push_back({layer, status, std::move(detail)}); }
+  bool flat() const { return plan_.backend != BackendKind::kNative; }
+
+  void name_space(Layer layer, const char* name) {
+    int differs = reader_.differs(name);
+    if (differs == 1) return add(layer, LayerStatus::kFull, "its own");
+    if (differs < 0) return add(layer, LayerStatus::kNone, "could not be read back");
+    if (layer == Layer::kNetNs && !flat()) return add(layer, LayerStatus::kPartial, "shares the host's network; Landlock denies listening on TCP");
+    if (layer == Layer::kNetNs)
+      return add(layer, LayerStatus::kPartial, "no namespace; internet sockets are refused by seccomp, TCP by Landlock");
+    add(layer, LayerStatus::kNone, "shared with the host");
+  }
+
+  void rootfs() {
+    struct stat theirs, ours;
+    if (::fstatat(reader_.dir.get(), "root", &theirs, 0) < 0 || ::stat("/", &ours) < 0)
+      return add(Layer::kRootfs, LayerStatus::kNone, "could not be read back");
+    if (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+      return add(Layer::kRootfs, LayerStatus::kNone, "the host's own tree; only Landlock limits it");
+    add(Layer::kRootfs, LayerStatus::kFull, "private root, read-only");
+  }
+
+  void landlock() {
+    // The kernel shows no Landlock domain in /proc. The child reports ready only after restrict_self returned 0.
+    int abi = host_.landlock_abi;
+    auto say = [&](Layer layer, bool applied) {
+      if (abi == 0) return add(layer, LayerStatus::kNone, "this kernel has no Landlock");
+      if (!applied) return add(layer, LayerStatus::kNone, "none (observe)");
+      if (abi >= 6) return add(layer, LayerStatus::kFull, cat("ABI ", abi));
+      add(layer, LayerStatus::kPartial, cat("ABI ", abi, ": without ", abi < 2 ? "refer, " : "", abi < 3 ? "truncate, " : "", abi < 4 ? "TCP, " : "",
+                                            abi < 5 ? "device ioctls, " : "", "signal and abstract socket scopes"));
+    };
+    say(Layer::kLandlockBroad, plan_.landlock_broad);
+    say(Layer::kLandlock, plan_.landlock_tight);
+  }
+
+  void seccomp() {
+    if (!plan_.seccomp) return add(Layer::kSeccomp, LayerStatus::kNone, "none (observe)");
+    if (status_.field("\nSeccomp:") != "2") return add(Layer::kSeccomp, LayerStatus::kNone, "no filter was read back");
+    add(Layer::kSeccomp, LayerStatus::kFull, cat("allowlist ", plan_.policy.syscalls.base, ", ", status_.field("\nSeccomp_filters:"), " filter"));
+  }
+
+  void privileges() {
+    bool none = true;
+    for (auto key : {"\nCapInh:", "\nCapPrm:", "\nCapEff:", "\nCapBnd:", "\nCapAmb:"}) none = none && status_.all_zero(key);
+    bool held = status_.all_zero("\nCapPrm:") && status_.all_zero("\nCapEff:") && status_.all_zero("\nCapAmb:");
+    add(Layer::kCapabilities, none ? LayerStatus::kFull : held ? LayerStatus::kPartial : LayerStatus::kNone,
+        none ? "every set is empty" : held ? "none held; the bounding set is not empty, no_new_privs keeps it unusable" : "capabilities remain");
+    bool nnp = status_.field("\nNoNewPrivs:") == "1";
+    add(Layer::kNoNewPrivs, nnp ? LayerStatus::kFull : LayerStatus::kNone, nnp ? "set" : "not set");
+  }
+
+  bool in_own_cgroup() const {
+    auto fd = sys::open_at(reader_.dir.get(), "cgroup", O_RDONLY);
+    if (!fd) return false;
+    auto text = sys::read_fd(fd.value().get());
+    return text.ok() && text.value().find("/hotcell/") != std::string::npos;
+  }
+
+  void limits() {
+    rlimit64 files{};
+    bool set = ::syscall(SYS_prlimit64, reader_.pid, RLIMIT_NOFILE, nullptr, &files) == 0 && files.rlim_max <= plan_.policy.limits.open_files;
+    add(Layer::kRlimits, set ? LayerStatus::kFull : LayerStatus::kNone, set ? "read back" : "could not be read back");
+    bool grouped = cgroup_ != nullptr && in_own_cgroup();
+    const CgroupHost& c = host_.cgroup;
+    std::string why = c.why_not.empty() ? "no cgroup" : c.why_not;
+    if (grouped && c.memory) add(Layer::kMemory, LayerStatus::kFull, cat("cgroup ", c.version == CgroupVersion::kV1 ? "v1" : "v2", ", the whole cell"));
+    else add(Layer::kMemory, LayerStatus::kPartial, cat("RLIMIT_DATA per process, total sampled (", why, ")"));
+    if (grouped && c.cpuacct) add(Layer::kCpu, LayerStatus::kFull, plan_.policy.limits.cpus > 0 ? "cgroup total and quota" : "cgroup total");
+    else add(Layer::kCpu, LayerStatus::kPartial, cat("RLIMIT_CPU per process, total sampled (", why, ")"));
+    if (grouped && c.pids) add(Layer::kProcesses, LayerStatus::kFull, "cgroup pids");
+    else if (!flat()) add(Layer::kProcesses, LayerStatus::kFull, "RLIMIT_NPROC of the cell's own user namespace");
+    else add(Layer::kProcesses, LayerStatus::kPartial, "RLIMIT_NPROC counts all processes of this user");
+    bool writes = false;
+    for (const auto& g : plan_.grants.grants) writes = writes || g.access == Access::kWrite;
+    if (flat()) add(Layer::kDisk, LayerStatus::kPartial, "file size by RLIMIT_FSIZE, the workspace sampled");
+    else add(Layer::kDisk, writes ? LayerStatus::kPartial : LayerStatus::kFull,
+             writes ? "private folders by tmpfs size; writable grants are not counted" : "tmpfs size");
+  }
+
+  void groups() {
+    auto listed = status_.field("\nGroups:");
+    if (listed.empty()) return add(Layer::kGroups, LayerStatus::kFull, "no supplementary groups");
+    if (!host_.extra_groups) return add(Layer::kGroups, LayerStatus::kFull, "only the user's own group");
+    add(Layer::kGroups, LayerStatus::kPartial, cat("supplementary groups remain: ", listed));
+  }
+
+  const Plan& plan_;
+  const Host& host_;
+  const Cgroup* cgroup_;
+  Reader reader_;
+  ProcStatus status_;
+  Enforcement out_;
+};
+
+}  // namespace
+
+Enforcement read_back(int pid, const Plan& plan, const Host& host, const Cgroup* cgroup) { return ReadBack(pid, plan, host, cgroup).run(); }
+
+Result<void> check_required(const Policy& policy, const Enforcement& enforcement) {
+  for (Layer layer : policy.required) {
+    const LayerReport* r = enforcement.find(layer);
+    if (r != nullptr && r->status == LayerStatus::kFull) continue;
+    return make_error(ErrorCode::kUnsupported, cat("required layer ", to_string(layer), " is ", r ? to_string(r->status) : "none", " here: ",
+                                                   r ? r->detail : "not applied"));
+  }
+  return {};
+}
+
+}  // namespace hotcell

@@ -1,0 +1,79 @@
+#include "core/launch/idmap.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/strings.h"
+#include "core/launch/child.h"
+#include "sys/fault.h"
+#include "sys/file.h"
+#include "sys/socket.h"
+#include "sys/uapi/mount.h"
+
+namespace hotcell {
+namespace {
+
+Result<void> write_maps(int pid, const std::string& uid_line, const std::string& gid_line, bool deny_setgroups) {
+  TRY_SET(sys::Fd dir, sys::open(cat("/proc/", pid).c_str(), O_PATH | O_DIRECTORY));
+  TRY(sys::write_file_at(dir.get(), "uid_map", uid_line));
+  // Without privileges the kernel wants setgroups given up first: a group can also be what denies access.
+  if (deny_setgroups) TRY(sys::write_file_at(dir.get(), "setgroups", "deny"));
+  return sys::write_file_at(dir.get(), "gid_map", gid_line);
+}
+
+// A user namespace whose map says: what the caller owns on disk is the cell's. Held open by descriptor only.
+Result<sys::Fd> mapping_namespace(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {
+  TRY_SET(sys::SocketPair ctl, sys::seqpacket_pair());
+  Plan holder;
+  holder.clone_flags = CLONE_NEWUSER;
+  TRY_SET(holder.bytes, sys::duplicate(plan.bytes.get()));
+  ChildFds fds;
+  fds.ctl = ctl.theirs.get();
+  fds.prog = ctl.theirs.get();
+  TRY_SET(sys::Child child, start_init(holder, init_fd, -1, fds));
+  auto mapped = write_maps(child.pid, cat(host.uid, " ", cell_id, " 1"), cat(host.gid, " ", cell_id, " 1"), false);
+  auto ns = sys::open(cat("/proc/", child.pid, "/ns/user").c_str(), O_RDONLY);
+  sys::signal_pidfd(child.pidfd.get(), SIGKILL).ignore("it also ends when the socket closes");
+  sys::reap(child.pid, true).ignore("nothing is learnt from its status");
+  TRY(std::move(mapped));
+  return ns;
+}
+
+}  // namespace
+
+Result<void> write_id_maps(int pid, const Policy& policy, const Host& host, unsigned cell_id) {
+  if (host.privileged) return write_maps(pid, cat(policy.uid, " ", cell_id, " 1"), cat(policy.gid, " ", cell_id, " 1"), false).context("id map");
+  return write_maps(pid, cat(policy.uid, " ", host.uid, " 1"), cat(policy.gid, " ", host.gid, " 1"), true).context("id map");
+}
+
+Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {
+  std::vector<sys::Fd> out;
+  if (!host.privileged || plan.grants.grants.empty()) return out;
+  TRY_SET(sys::Fd mapping, mapping_namespace(plan, host, init_fd, cell_id).context("id map for grants"));
+  for (const auto& g : plan.grants.grants) {
+    if (int e = sys::fault("open_tree")) return errno_error(cat("open_tree ", g.shown), e);
+    long fd = ::syscall(SYS_open_tree, g.fd.get(), "", uapi::kOpenTreeClone | uapi::kOpenTreeCloexec | uapi::kAtEmptyPath | uapi::kAtRecursive);
+    if (fd < 0) return errno_error(cat("open_tree ", g.shown), errno);
+    sys::Fd tree(static_cast<int>(fd));
+    uapi::MountAttr attr{};
+    attr.attr_set = uapi::kAttrNoSuid | uapi::kAttrNoDev | uapi::kAttrIdmap | (g.access == Access::kRead ? uapi::kAttrReadOnly : 0);
+    attr.userns_fd = static_cast<std::uint64_t>(mapping.get());
+    long r = ::syscall(SYS_mount_setattr, tree.get(), "", uapi::kAtEmptyPath | uapi::kAtRecursive, &attr, sizeof attr);
+    if (r < 0 && (errno == EINVAL || errno == EPERM)) {
+      // A file system that cannot be id-mapped (or already is): seen as it is, with the rights of a stranger.
+      attr.attr_set &= ~uapi::kAttrIdmap;
+      attr.userns_fd = 0;
+      r = ::syscall(SYS_mount_setattr, tree.get(), "", uapi::kAtEmptyPath | uapi::kAtRecursive, &attr, sizeof attr);
+    }
+    if (r < 0) return errno_error(cat("mount_setattr ", g.shown), errno);
+    out.push_back(std::move(tree));
+  }
+  return out;
+}
+
+}  // namespace hotcell

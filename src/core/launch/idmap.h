@@ -1,0 +1,15 @@
+// As root: who the cell's ids are outside, and grants seen through an id-mapped mount, so that the caller's files are
+// the cell user's inside and what the cell writes belongs to the caller outside.
+#pragma once
+#include <vector>
+
+#include "core/kernel/host.h"
+#include "core/launch/plan.h"
+
+namespace hotcell {
+
+Result<void> write_id_maps(int pid, const Policy& policy, const Host& host, unsigned cell_id);
+// One detached tree per grant, attributes set, ready to be attached by init.
+Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int init_fd, unsigned cell_id);
+
+}  // namespace hotcell

@@ -1,0 +1,19 @@
+// Host ids for cells when hotcell is root: each living cell has one of its own, never 0, never shared. A cell's id is a
+// byte locked in one file by an open file description that init inherits, so it is free exactly when the cell is gone,
+// also after a crash of ours.
+#pragma once
+#include "hotcell/result.h"
+#include "sys/fd.h"
+
+namespace hotcell {
+
+// Above systemd's container range (ends at 1879048191), below 2^31.
+inline constexpr unsigned kFirstId = 1'900'000'000, kIdCount = 65536;
+
+struct CellIds {
+  unsigned id = 0;  // uid and gid
+  sys::Fd lock;
+};
+Result<CellIds> take_ids();
+
+}  // namespace hotcell

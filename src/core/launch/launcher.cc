@@ -1,0 +1,378 @@
+// The loop: one epoll over every living cell. Cells are made ahead for parked policies and on demand otherwise; both
+// take the same steps, a parked one has merely taken them before it was asked for.
+#include "hotcell/launcher.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <map>
+
+#include "base/strings.h"
+#include "core/launch/cell.h"
+#include "core/launch/init_image.h"
+#include "core/launch/plan.h"
+#include "sys/file.h"
+
+namespace hotcell {
+namespace {
+
+constexpr Cell::Source kSources[] = {Cell::Source::kCtl,   Cell::Source::kProg,        Cell::Source::kStdout,
+                                     Cell::Source::kStderr, Cell::Source::kStdin,      Cell::Source::kStdinSource,
+                                     Cell::Source::kPidfd, Cell::Source::kListener,    Cell::Source::kMemory};
+
+std::string make_id() {
+  // Unguessable: 128 bits, in the shape of a version-4 UUID.
+  unsigned char b[16];
+  if (::getrandom(b, sizeof b, 0) != sizeof b) return {};
+  b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
+  b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string id;
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
+    id += kHex[b[i] >> 4];
+    id += kHex[b[i] & 15];
+  }
+  return id;
+}
+
+struct Run {
+  std::unique_ptr<Cell> cell;
+  std::optional<Request> request;  // until the cell is ready for it
+  Launcher::Done done;
+  RunId id = 0;
+  bool for_stock = false;          // nobody waits: it is to be parked
+};
+
+// Cells of one policy, finished and waiting.
+struct Stock {
+  Policy policy;
+  std::shared_ptr<Plan> plan;
+  std::size_t wanted = 0;
+  std::deque<std::uint64_t> ready;  // run ids
+  std::size_t coming = 0;
+};
+
+class LauncherImpl final : public Launcher {
+ public:
+  ~LauncherImpl() override { runs_.clear(); }
+
+  Result<void> open(LauncherOptions options) {
+    if (options.backend == "native") backend_ = BackendKind::kNative;
+    else if (options.backend == "landlock") backend_ = BackendKind::kLandlock;
+    else return make_error(ErrorCode::kInvalid, cat("unknown backend: ", printable(options.backend), " (native, landlock)"));
+    TRY_SET(host_, Host::look());
+    TRY_SET(init_, load_init(options.init_path));
+    int fd = ::epoll_create1(EPOLL_CLOEXEC);
+    if (fd < 0) return errno_error("epoll_create1", errno);
+    epoll_ = sys::Fd(fd);
+    if (options.sweep) sweep_cgroups(host_.cgroup);
+    return {};
+  }
+
+  Result<Report> run(const Policy& policy, Request request) override {
+    std::optional<Result<Report>> out;
+    TRY(start(policy, std::move(request), [&](RunId, Result<Report> r) { out.emplace(std::move(r)); }));
+    while (!out) TRY(step(std::chrono::milliseconds(1000)));
+    return *std::move(out);
+  }
+
+  Result<RunId> start(const Policy& policy, Request request, Done done) override {
+    if (request.id.empty()) request.id = make_id();
+    if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
+    if (Stock* stock = find_stock(policy); stock && !stock->ready.empty()) {
+      Run& run = *runs_.at(stock->ready.front());
+      stock->ready.pop_front();
+      run.for_stock = false;
+      run.done = std::move(done);
+      if (auto begun = run.cell->start(std::move(request)); !begun) run.cell->fail(std::move(begun).error());
+      watch(run);
+      return run.id;
+    }
+    TRY_SET(std::shared_ptr<Plan> plan, plan_for(policy));
+    TRY_SET(Run * run, spawn(std::move(plan)));
+    run->request = std::move(request);
+    run->done = std::move(done);
+    return run->id;
+  }
+
+  Result<void> step(std::chrono::milliseconds at_most) override {
+    epoll_event events[64];
+    int n = ::epoll_wait(epoll_.get(), events, 64, timeout(at_most));
+    if (n < 0 && errno != EINTR) return errno_error("epoll_wait", errno);
+    for (int i = 0; i < n; ++i) {
+      RunId id = events[i].data.u64 >> 4;
+      auto it = runs_.find(id);
+      if (it != runs_.end()) dispatch(*it->second, static_cast<Cell::Source>(events[i].data.u64 & 15), events[i].events);
+    }
+    timers();
+    finish();
+    if (n <= 0 || busy_ == 0) refill();
+    return {};
+  }
+
+  void cancel(RunId id) override {
+    if (auto it = runs_.find(id); it != runs_.end()) it->second->cell->kill(ExitReason::kCancelled);
+  }
+  std::size_t running() const override {
+    return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return !r.second->for_stock; }));
+  }
+  int poll_fd() const override { return epoll_.get(); }
+
+  Result<void> park(const Policy& policy, std::size_t count) override {
+    if (backend_ != BackendKind::kNative) return make_error(ErrorCode::kUnsupported, "only native cells can be parked");
+    Stock* stock = find_stock(policy);
+    if (stock == nullptr) {
+      Stock fresh;
+      fresh.policy = policy;
+      TRY_SET(fresh.plan, plan_for(policy));
+      stocks_.push_back(std::make_unique<Stock>(std::move(fresh)));
+      stock = stocks_.back().get();
+    }
+    stock->wanted = count;
+    while (stock->ready.size() > count) {
+      runs_.erase(stock->ready.back());
+      stock->ready.pop_back();
+    }
+    return {};
+  }
+  std::size_t parked(const Policy& policy) const override {
+    for (const auto& s : stocks_)
+      if (s->policy == policy) return s->ready.size();
+    return 0;
+  }
+
+ private:
+  Stock* find_stock(const Policy& policy) {
+    for (auto& s : stocks_)
+      if (s->policy == policy) return s.get();
+    return nullptr;
+  }
+
+  Result<std::shared_ptr<Plan>> plan_for(const Policy& policy) {
+    // A plan with grants looks at paths that may have changed since; only one without may be kept.
+    if (last_plan_ && backend_ == BackendKind::kNative && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() &&
+        last_plan_->policy == policy)
+      return last_plan_;
+    TRY_SET(last_plan_, make_plan(policy, host_, backend_, backend_ == BackendKind::kNative ? PlanPurpose::kRun : PlanPurpose::kExplain));
+    return last_plan_;
+  }
+
+  Result<Run*> spawn(std::shared_ptr<Plan> plan) {
+    auto run = std::make_unique<Run>();
+    TRY_SET(run->cell, Cell::spawn(std::move(plan), host_, init_.get()));
+    run->id = ++last_id_;
+    Run* raw = run.get();
+    runs_.emplace(raw->id, std::move(run));
+    watch(*raw);
+    return raw;
+  }
+
+  // Brings epoll's view of a cell up to date: what is open and wanted is watched, nothing else.
+  void watch(Run& run) {
+    Cell& cell = *run.cell;
+    bool running = cell.state() == Cell::State::kRunning;
+    for (auto source : kSources) {
+      int fd = cell.fd(source);
+      std::uint32_t bit = 1u << static_cast<unsigned>(source);
+      bool want = fd >= 0;
+      std::uint32_t events = EPOLLIN;
+      StdinPump& pump = cell.stdin_pump();
+      switch (source) {
+        case Cell::Source::kStdout:
+        case Cell::Source::kStderr:
+        case Cell::Source::kMemory: want = want && running; break;
+        case Cell::Source::kStdin:
+          want = want && running && pump.wants_sink();
+          events = EPOLLOUT;
+          break;
+        case Cell::Source::kStdinSource: want = want && running && pump.wants_source(); break;
+        case Cell::Source::kListener: want = want && cell.next_listener == Clock::time_point{}; break;
+        case Cell::Source::kProg: want = want && cell.state() != Cell::State::kParked; break;
+        default: break;
+      }
+      if (want == ((cell.registered & bit) != 0)) continue;
+      epoll_event event{};
+      event.events = events;
+      event.data.u64 = (run.id << 4) | static_cast<unsigned>(source);
+      if (want) {
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) cell.registered |= bit;
+      } else {
+        if (fd >= 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+        cell.registered &= ~bit;
+      }
+    }
+  }
+
+  void dispatch(Run& run, Cell::Source source, std::uint32_t events) {
+    Cell& cell = *run.cell;
+    Result<void> result;
+    switch (source) {
+      case Cell::Source::kCtl: result = cell.on_ctl(); break;
+      case Cell::Source::kProg:
+        result = cell.on_prog(host_);
+        if (result.ok() && cell.state() == Cell::State::kParked) result = on_ready(run);
+        break;
+      case Cell::Source::kStdout: cell.on_output(Stream::kStdout, false); break;
+      case Cell::Source::kStderr: cell.on_output(Stream::kStderr, false); break;
+      case Cell::Source::kStdin: cell.stdin_pump().on_sink_ready(); break;
+      case Cell::Source::kStdinSource: cell.stdin_pump().on_source_ready(); break;
+      case Cell::Source::kPidfd: cell.on_pidfd(); break;
+      case Cell::Source::kListener:
+        if (events & (EPOLLHUP | EPOLLERR)) {
+          ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, cell.listener().fd(), nullptr);
+          cell.registered &= ~(1u << static_cast<unsigned>(source));
+          cell.next_listener = Clock::time_point::max();
+        } else {
+          cell.listener().serve();
+          if (cell.listener().flooded()) cell.next_listener = Clock::now() + std::chrono::milliseconds(1);
+        }
+        break;
+      case Cell::Source::kMemory: {
+        std::uint64_t count;
+        (void)!::read(cell.fd(source), &count, sizeof count);
+        cell.sample();
+        break;
+      }
+    }
+    if (!result.ok()) cell.fail(std::move(result).error());
+    if (cell.state() == Cell::State::kDead) dead_.push_back(run.id);
+    else watch(run);
+  }
+
+  Result<void> on_ready(Run& run) {
+    if (!run.for_stock) {
+      TRY(run.cell->start(*std::move(run.request)));
+      run.request.reset();
+      set_up_stdin(run);
+      return {};
+    }
+    for (auto& s : stocks_)
+      if (s->plan.get() == &run.cell->plan()) {
+        --s->coming;
+        s->ready.push_back(run.id);
+      }
+    return {};
+  }
+
+  void set_up_stdin(Run& run) {
+    // A source that can be polled is read only when it has something; a plain file never blocks and cannot be polled.
+    StdinPump& pump = run.cell->stdin_pump();
+    if (pump.source_fd() < 0) return;
+    epoll_event probe{};
+    probe.data.u64 = run.id << 4;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pump.source_fd(), &probe) == 0) {
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pump.source_fd(), nullptr);
+      pump.set_source_waits(true);
+    }
+  }
+
+  int timeout(std::chrono::milliseconds at_most) const {
+    auto now = Clock::now();
+    auto until = now + at_most;
+    for (const auto& [id, run] : runs_) {
+      if (auto t = run->cell->next_timer()) until = std::min(until, *t);
+      if (run->cell->next_listener != Clock::time_point{}) until = std::min(until, run->cell->next_listener);
+    }
+    if (!leaving_.empty()) until = std::min(until, now + std::chrono::milliseconds(2));
+    if (wants_refill()) until = now;
+    auto ms = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+    return static_cast<int>(std::clamp<long long>(ms, 0, 60'000));
+  }
+
+  void timers() {
+    auto now = Clock::now();
+    for (auto& [id, run] : runs_) {
+      Cell& cell = *run->cell;
+      if (cell.next_listener != Clock::time_point{} && cell.next_listener <= now) {
+        cell.next_listener = {};
+        watch(*run);
+      }
+      auto next = cell.next_timer();
+      if (!next || *next > now) continue;
+      if (cell.setup_timed_out()) cell.fail(make_error(ErrorCode::kIo, "start cell: set-up took more than 10 s"));
+      else if (cell.state() == Cell::State::kRunning) cell.tick(now);
+      watch(*run);
+    }
+  }
+
+  void finish() {
+    for (RunId id : std::exchange(dead_, {})) {
+      auto it = runs_.find(id);
+      if (it == runs_.end()) continue;
+      std::unique_ptr<Run> run = std::move(it->second);
+      runs_.erase(it);
+      if (run->for_stock) {
+        forget_stocked(*run);
+      } else if (run->done) {
+        auto report = run->cell->account();
+        run->done(run->id, std::move(report));
+      }
+      if (!run->cell->released()) leaving_.push_back(std::move(run->cell));
+    }
+    // A cgroup stays busy for a moment after its last process; what is left is removed as soon as it lets go.
+    std::erase_if(leaving_, [](auto& cell) { return cell->released(); });
+  }
+
+  void forget_stocked(Run& run) {
+    for (auto& s : stocks_) {
+      if (s->plan.get() != &run.cell->plan()) continue;
+      auto at = std::find(s->ready.begin(), s->ready.end(), run.id);
+      if (at != s->ready.end()) {
+        s->ready.erase(at);
+      } else {
+        // It never became ready: trying for ever would spin. The next request meets the error itself.
+        s->coming = s->coming > 0 ? s->coming - 1 : 0;
+        s->wanted = 0;
+      }
+    }
+  }
+
+  bool wants_refill() const {
+    for (const auto& s : stocks_)
+      if (s->ready.size() + s->coming < s->wanted) return true;
+    return false;
+  }
+
+  void refill() {
+    for (auto& s : stocks_) {
+      if (s->ready.size() + s->coming >= s->wanted) continue;
+      auto run = spawn(s->plan);
+      if (!run) {
+        s->wanted = 0;
+        continue;
+      }
+      run.value()->for_stock = true;
+      ++s->coming;
+    }
+  }
+
+  BackendKind backend_ = BackendKind::kNative;
+  Host host_;
+  sys::Fd init_, epoll_;
+  std::map<RunId, std::unique_ptr<Run>> runs_;
+  std::vector<std::unique_ptr<Stock>> stocks_;
+  std::shared_ptr<Plan> last_plan_;
+  std::vector<RunId> dead_;
+  std::vector<std::unique_ptr<Cell>> leaving_;
+  RunId last_id_ = 0;
+  std::size_t busy_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
+  auto launcher = std::make_unique<LauncherImpl>();
+  TRY(launcher->open(std::move(options)));
+  return std::unique_ptr<Launcher>(std::move(launcher));
+}
+
+std::string_view version() { return HOTCELL_VERSION; }
+
+}  // namespace hotcell

@@ -1,0 +1,127 @@
+#include "core/launch/plan.h"
+
+#include <sched.h>
+
+#include "base/strings.h"
+#include "core/kernel/caps.h"
+#include "core/kernel/namespaces.h"
+#include "core/kernel/rlimits.h"
+#include "core/kernel/rootfs.h"
+#include "core/kernel/seccomp.h"
+#include "core/policy/validate.h"
+#include "sys/file.h"
+
+namespace hotcell {
+namespace {
+
+// A kernel layer under `observe` is off, and is reported as none: there is no such thing as a wall that only watches.
+Result<bool> wanted(const Policy& policy, Layer layer) {
+  auto it = policy.audit.find(std::string(to_string(layer)));
+  if (it == policy.audit.end() || it->second == AuditMode::kEnforce) return true;
+  if (layer == Layer::kLandlock || layer == Layer::kLandlockBroad || layer == Layer::kSeccomp) return false;
+  return make_error(ErrorCode::kUnsupported, cat("audit mode observe: ", to_string(layer), " cannot be switched off alone"));
+}
+
+Result<void> check_observable(const Policy& policy) {
+  for (std::size_t i = 0; i < kLayerCount; ++i) TRY(wanted(policy, static_cast<Layer>(i)));
+  return {};
+}
+
+Result<void> plan_seccomp_op(const Policy& policy, const Host&, Plan& plan) {
+  SeccompRequest request;
+  request.base = policy.syscalls.base;
+  request.allow = policy.syscalls.allow;
+  request.deny = policy.syscalls.deny;
+  request.network_on = policy.network.mode != NetworkMode::kNone;
+  request.isolated_network = plan.backend == BackendKind::kNative && policy.network.mode != NetworkMode::kHost;
+  request.notify = true;
+  if (!policy.syscalls.oci_file.empty()) {
+    TRY_SET(request.oci_json, sys::read_file(policy.syscalls.oci_file.c_str(), 4 << 20).context("syscalls.file"));
+  }
+  TRY_SET(SeccompProgram program, plan_seccomp(request));
+  plan.seccomp = true;
+  plan.listener = program.has_notify;
+  std::string_view bytes(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof(program.insns[0]));
+  plan.builder.add({.kind = OpKind::kSeccomp, .layer = Layer::kSeccomp, .data = bytes, .flags = plan.listener ? kWantListener : 0},
+                   cat(program.source, ", ", program.insns.size(), " instructions", plan.listener ? ", denied calls are recorded" : ""));
+  return {};
+}
+
+Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
+  PlanBuilder& b = plan.builder;
+  plan.clone_flags = plan_namespaces(policy, host, b);
+  plan_rootfs(policy, host, plan.grants, b);
+  plan_rlimits(policy, host, b);
+  plan_caps(host, b);
+  // After no_new_privs, before seccomp: restrict_self needs the first, and a filter could forbid the call.
+  LandlockSlots slots = plan_landlock(policy, host, plan.grants, b);
+  TRY_SET(bool broad, wanted(policy, Layer::kLandlockBroad));
+  TRY_SET(bool tight, wanted(policy, Layer::kLandlock));
+  if (slots.broad != kNoSlot && broad) {
+    b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlockBroad, .slot = slots.broad}, "init and program");
+    plan.landlock_broad = true;
+  }
+  b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the program's process; init stays pid 1");
+  b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session: no controlling terminal, own process group");
+  b.add({.kind = OpKind::kChdir, .path = "/work"}, "/work");
+  if (slots.tight != kNoSlot && tight) {
+    b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlock, .slot = slots.tight}, "the program alone");
+    plan.landlock_tight = true;
+  }
+  return {};
+}
+
+Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& cell, Plan& plan) {
+  PlanBuilder& b = plan.builder;
+  const std::string& workspace = cell.workspace;
+  plan.workspace = workspace;
+  b.set_flat();
+  // Not PDEATHSIG: a killed init would leave its descendants behind. Init sees the launcher's end of the socket close.
+  b.add({.kind = OpKind::kSubreaper, .layer = Layer::kPidNs}, "orphans of the program come back to init, which ends them");
+  plan_join_cgroups(policy, host, b);
+  plan_rlimits(policy, host, b);
+  if (cell.id != 0) {
+    b.add({.kind = OpKind::kIdentity, .layer = Layer::kGroups, .flags = kClearGroups, .a = cell.id, .b = cell.id}, cat("uid and gid ", cell.id));
+    plan_caps(host, b);
+  } else {
+    b.add({.kind = OpKind::kNoNewPrivs, .layer = Layer::kNoNewPrivs}, "no exec raises privileges");
+  }
+  b.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = workspace, .flags = kOptional}, workspace);
+  TRY_SET(LandlockSlots slots, plan_landlock_flat(policy, host, plan.grants, workspace, b));
+  b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the program's process");
+  b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session");
+  b.add({.kind = OpKind::kChdir, .path = workspace}, workspace);
+  b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlockBroad, .slot = slots.broad}, "files and TCP");
+  b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlock, .slot = slots.tight}, "and signals");
+  plan.landlock_broad = plan.landlock_tight = true;
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Plan>> make_plan(const Policy& policy, const Host& host, BackendKind backend, PlanPurpose purpose,
+                                        const FlatCell& flat) {
+  TRY(validate(policy));
+  TRY(check_observable(policy));
+  if (policy.network.mode == NetworkMode::kProxy)
+    return make_error(ErrorCode::kUnsupported, "network mode proxy is not available in this version; use none or host");
+  auto plan = std::make_shared<Plan>();
+  plan->policy = policy;
+  plan->backend = backend;
+  TRY_SET(plan->grants, resolve_grants(policy.filesystem, purpose == PlanPurpose::kRun));
+  if (backend == BackendKind::kNative) {
+    TRY(plan_native(policy, host, *plan));
+  } else {
+    TRY(plan_flat(policy, host, flat, *plan));
+  }
+  TRY_SET(bool seccomp, wanted(policy, Layer::kSeccomp));
+  if (seccomp) TRY(plan_seccomp_op(policy, host, *plan));
+  plan->builder.add({.kind = OpKind::kExec, .layer = Layer::kRootfs}, "the program");
+  if (purpose == PlanPurpose::kRun) {
+    TRY_SET(std::string bytes, plan->builder.bytes());
+    TRY_SET(plan->bytes, sys::memfd("hotcell-plan", bytes, false, true));
+  }
+  return plan;
+}
+
+}  // namespace hotcell

@@ -1,0 +1,38 @@
+// Policy + facts of this host → the exact list of kernel operations. Pure but for looking at the granted paths.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "core/kernel/grants.h"
+#include "core/kernel/host.h"
+#include "core/kernel/landlock.h"
+#include "core/kernel/plan_builder.h"
+#include "hotcell/policy.h"
+#include "sys/fd.h"
+
+namespace hotcell {
+
+enum class BackendKind : unsigned char { kNative, kLandlock };
+
+struct Plan {
+  Policy policy;
+  BackendKind backend = BackendKind::kNative;
+  Grants grants;
+  PlanBuilder builder;
+  std::uint64_t clone_flags = 0;
+  bool landlock_broad = false, landlock_tight = false, seccomp = false, listener = false;
+  unsigned filters = 0;            // seccomp filters the program must show: 1
+  std::string workspace = "/work"; // as the program sees it
+  sys::Fd bytes;                   // sealed; mapped by every init of this plan
+};
+
+enum class PlanPurpose { kRun, kExplain };
+// For the landlock backend: what was made for this one cell already, since its plan names it.
+struct FlatCell {
+  std::string workspace;
+  unsigned id = 0;  // host uid and gid when privileged, else 0
+};
+Result<std::shared_ptr<Plan>> make_plan(const Policy& policy, const Host& host, BackendKind backend, PlanPurpose purpose,
+                                        const FlatCell& flat = {});
+
+}  // namespace hotcell

@@ -1,0 +1,17 @@
+// Files into a cell: by held descriptor, never by a path the cell could have changed.
+#pragma once
+#include <string>
+
+#include "hotcell/request.h"
+#include "hotcell/result.h"
+
+namespace hotcell {
+
+// `id` ≠ 0: the file belongs to the cell's host id.
+Result<void> write_input_file(int workspace, const InputFile& file, unsigned id);
+
+// The landlock backend has no tmpfs: a folder of its own under /tmp, 0700.
+Result<std::string> make_flat_workspace(unsigned id);
+void remove_flat_workspace(const std::string& path);
+
+}  // namespace hotcell

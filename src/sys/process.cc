@@ -1,0 +1,109 @@
+#include "sys/process.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sys/fault.h"
+
+namespace hotcell::sys {
+namespace {
+
+constexpr std::size_t kChildStack = 32 << 10;  // the body places descriptors and execs: a few KiB at most
+
+#if defined(__x86_64__)
+// By hand, because after the call the child runs on another stack and must not return through the parent's frames.
+long clone3_call(clone_args* args, void (*body)(void*) noexcept, void* argument) {
+  long ret;
+  register void (*fn)(void*) noexcept __asm__("r12") = body;
+  register void* arg __asm__("r13") = argument;
+  __asm__ volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t"
+      "mov %%r13, %%rdi\n\t"
+      "call *%%r12\n\t"
+      "mov $60, %%eax\n\t"
+      "mov $127, %%edi\n\t"
+      "syscall\n\t"
+      "hlt\n\t"
+      "1:"
+      : "=a"(ret)
+      : "a"(SYS_clone3), "D"(args), "S"(sizeof(*args)), "r"(fn), "r"(arg)
+      : "rcx", "r11", "memory");
+  return ret;
+}
+#elif defined(__aarch64__)
+long clone3_call(clone_args* args, void (*body)(void*) noexcept, void* argument) {
+  register long x8 __asm__("x8") = SYS_clone3;
+  register long x0 __asm__("x0") = reinterpret_cast<long>(args);
+  register long x1 __asm__("x1") = sizeof(*args);
+  register void (*fn)(void*) noexcept __asm__("x20") = body;
+  register void* arg __asm__("x21") = argument;
+  __asm__ volatile(
+      "svc #0\n\t"
+      "cbnz x0, 1f\n\t"
+      "mov x29, xzr\n\t"
+      "mov x0, x21\n\t"
+      "blr x20\n\t"
+      "mov x8, #93\n\t"
+      "mov x0, #127\n\t"
+      "svc #0\n\t"
+      "1:"
+      : "+r"(x0)
+      : "r"(x8), "r"(x1), "r"(fn), "r"(arg)
+      : "memory", "cc");
+  return x0;
+}
+#else
+#error "hotcell runs on x86_64 and aarch64"
+#endif
+
+}  // namespace
+
+Result<Child> clone_vfork(std::uint64_t flags, int cgroup_fd, void (*body)(void*) noexcept, void* argument) {
+  if (int e = fault("clone3")) return errno_error("clone3", e);
+  alignas(16) static thread_local char stack[kChildStack];
+  int pidfd = -1;
+  clone_args args{};
+  args.flags = flags | CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+  args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  args.exit_signal = SIGCHLD;
+  args.stack = reinterpret_cast<std::uint64_t>(stack);
+  args.stack_size = sizeof stack;
+  if (cgroup_fd >= 0) {
+    args.flags |= CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<std::uint64_t>(cgroup_fd);
+  }
+  // A signal handler of ours must not run in the child on memory that is still the parent's.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  long pid = clone3_call(&args, body, argument);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return errno_error("clone3", static_cast<int>(-pid));
+  return Child{static_cast<int>(pid), Fd(pidfd)};
+}
+
+Result<void> signal_pidfd(int pidfd, int signal) {
+  if (::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) < 0 && errno != ESRCH)
+    return errno_error("pidfd_send_signal", errno);
+  return {};
+}
+
+Result<std::optional<Reaped>> reap(int pid, bool block) {
+  Reaped out;
+  int got;
+  do got = ::wait4(pid, &out.status, (block ? 0 : WNOHANG) | __WALL, &out.usage);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) return errno_error("wait4", errno);
+  if (got == 0) return std::optional<Reaped>{};
+  return std::optional<Reaped>{out};
+}
+
+}  // namespace hotcell::sys

@@ -1,0 +1,26 @@
+// Sequenced-packet pairs between launcher and cell, with descriptors alongside.
+#pragma once
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sys/fd.h"
+
+namespace hotcell::sys {
+
+struct SocketPair {
+  Fd ours, theirs;
+};
+Result<SocketPair> seqpacket_pair();  // `ours` asks for the sender's credentials with each message
+
+struct Message {
+  std::size_t size = 0;       // 0: the peer has closed
+  bool again = false;         // nothing there yet (non-blocking)
+  bool truncated = false;
+  int pid = 0;                // the sender's, in our pid namespace
+  std::vector<Fd> fds;
+};
+Result<Message> receive(int fd, std::span<char> buffer, int flags);
+Result<void> send(int fd, std::string_view bytes, std::span<const int> fds = {});
+
+}  // namespace hotcell::sys
