@@ -19,14 +19,14 @@ struct SeccompRequest {
   // False: no network namespace of its own, so that an internet socket would be the host's. With network_on false
   // such sockets are then refused.
   bool isolated_network = true;
-  bool notify = true;                    // false: nobody listens, named-denied calls answer EPERM by themselves
-  bool observe_files = false;            // report the observed calls, for notify + continue
+  bool notify = true;          // false: nobody listens, named-denied calls answer EPERM by themselves
+  bool observe_files = false;  // report the observed calls, for notify + continue
 };
 
 struct SeccompProgram {
   std::vector<std::uint64_t> insns;  // struct sock_filter, eight bytes each
   bool has_notify = false;
-  std::string source;                // "embedded default", "compiled from strict, 2 allowed, 1 denied"
+  std::string source;  // "embedded default", "compiled from strict, 2 allowed, 1 denied"
 };
 
 Result<SeccompProgram> plan_seccomp(const SeccompRequest& request);

@@ -56,11 +56,14 @@ class Writer {
 
   std::uint32_t action(Answer a) const {
     switch (a.ruling) {
-      case Ruling::kAllow: return SECCOMP_RET_ALLOW;
+      case Ruling::kAllow:
+        return SECCOMP_RET_ALLOW;
       case Ruling::kNotify:
         return listener_ == Listener::kPresent ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM;
-      case Ruling::kErrno: return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(a.err);
-      case Ruling::kKill: break;
+      case Ruling::kErrno:
+        return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(a.err);
+      case Ruling::kKill:
+        break;
     }
     return SECCOMP_RET_KILL_PROCESS;
   }
@@ -77,7 +80,9 @@ using Place = Writer::Place;
 
 constexpr std::uint32_t low(std::uint64_t v) { return static_cast<std::uint32_t>(v); }
 constexpr std::uint32_t high(std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); }
-std::uint32_t offset_low(const Condition& c) { return static_cast<std::uint32_t>(offsetof(seccomp_data, args)) + 8u * c.arg; }
+std::uint32_t offset_low(const Condition& c) {
+  return static_cast<std::uint32_t>(offsetof(seccomp_data, args)) + 8u * c.arg;
+}
 std::uint32_t offset_high(const Condition& c) { return offset_low(c) + 4; }
 
 // What the accumulator holds at some point: the low word of an argument, masked. Saves reloading it.
@@ -116,8 +121,10 @@ Place write_greater(Writer& w, const Condition& c, bool or_equal, Place yes, Pla
 
 Place write_condition(Writer& w, const Condition& c, Held held, Place yes, Place no) {
   switch (c.op) {
-    case Compare::kNone: return yes;
-    case Compare::kMaskedEqual: return write_equal(w, c, held, yes, no);
+    case Compare::kNone:
+      return yes;
+    case Compare::kMaskedEqual:
+      return write_equal(w, c, held, yes, no);
     case Compare::kAnyBit: {
       const Place at = w.branch(BPF_JSET, low(c.mask), yes, no);
       return held.arg == c.arg && held.mask == 0xffffffff ? at : w.load(offset_low(c));
@@ -126,10 +133,14 @@ Place write_condition(Writer& w, const Condition& c, Held held, Place yes, Place
       const Condition equal{c.arg, Compare::kMaskedEqual, ~0ULL, c.value};
       return write_equal(w, equal, {}, no, yes);
     }
-    case Compare::kGreater: return write_greater(w, c, false, yes, no);
-    case Compare::kGreaterEqual: return write_greater(w, c, true, yes, no);
-    case Compare::kLess: return write_greater(w, c, true, no, yes);
-    case Compare::kLessEqual: return write_greater(w, c, false, no, yes);
+    case Compare::kGreater:
+      return write_greater(w, c, false, yes, no);
+    case Compare::kGreaterEqual:
+      return write_greater(w, c, true, yes, no);
+    case Compare::kLess:
+      return write_greater(w, c, true, no, yes);
+    case Compare::kLessEqual:
+      return write_greater(w, c, false, no, yes);
   }
   return no;
 }
@@ -162,7 +173,8 @@ class ClauseWriter {
     if (from == to) return next;
     if (clause(from).all.size() == depth) return w_.answer(clause(from).answer);
     const Condition& c = clause(from).all[depth];
-    if (const std::size_t end = end_of_values(from, to, depth); end - from >= 6) return values(from, end, to, depth, held, next);
+    if (const std::size_t end = end_of_values(from, to, depth); end - from >= 6)
+      return values(from, end, to, depth, held, next);
     std::size_t end = from + 1;
     while (end < to && clause(end).all.size() > depth && clause(end).all[depth] == c) ++end;
     const bool leaf = end == from + 1 && is_last(from, depth);
@@ -242,7 +254,8 @@ std::vector<std::uint64_t> compile_filter(const FilterModel& model, Listener lis
   std::vector<std::pair<const CallRule*, Place>> blocks;
   for (const Range& r : ranges) {
     auto same = [&](const auto& known) { return r.rule && known.first->same_effect(*r.rule); };
-    if (r.rule && std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(r.rule, ClauseWriter(w, *r.rule).write());
+    if (r.rule && std::none_of(blocks.begin(), blocks.end(), same))
+      blocks.emplace_back(r.rule, ClauseWriter(w, *r.rule).write());
   }
   std::vector<Step> steps;
   for (const Range& r : ranges) {

@@ -19,24 +19,37 @@ std::string hex(std::uint64_t n) {
 
 std::string_view errno_name(int err) {
   switch (err) {
-    case 0: return "success";
-    case EPERM: return "EPERM";
-    case ENOENT: return "ENOENT";
-    case EINVAL: return "EINVAL";
-    case ENOSYS: return "ENOSYS";
-    case EOPNOTSUPP: return "EOPNOTSUPP";
-    case EAFNOSUPPORT: return "EAFNOSUPPORT";
-    case EPROTONOSUPPORT: return "EPROTONOSUPPORT";
-    default: return "an error";
+    case 0:
+      return "success";
+    case EPERM:
+      return "EPERM";
+    case ENOENT:
+      return "ENOENT";
+    case EINVAL:
+      return "EINVAL";
+    case ENOSYS:
+      return "ENOSYS";
+    case EOPNOTSUPP:
+      return "EOPNOTSUPP";
+    case EAFNOSUPPORT:
+      return "EAFNOSUPPORT";
+    case EPROTONOSUPPORT:
+      return "EPROTONOSUPPORT";
+    default:
+      return "an error";
   }
 }
 
 std::string describe(Answer a, bool notify) {
   switch (a.ruling) {
-    case Ruling::kAllow: return "allow";
-    case Ruling::kNotify: return notify ? "deny+record" : "deny";
-    case Ruling::kErrno: return cat("answer ", errno_name(a.err));
-    case Ruling::kKill: break;
+    case Ruling::kAllow:
+      return "allow";
+    case Ruling::kNotify:
+      return notify ? "deny+record" : "deny";
+    case Ruling::kErrno:
+      return cat("answer ", errno_name(a.err));
+    case Ruling::kKill:
+      break;
   }
   return "kill";
 }
@@ -45,14 +58,22 @@ std::string describe(const Condition& c) {
   const std::string arg = cat("arg", static_cast<int>(c.arg));
   const bool whole = c.mask == 0xffffffff || c.mask == ~0ULL;
   switch (c.op) {
-    case Compare::kNone: return "always";
-    case Compare::kMaskedEqual: return whole ? cat(arg, " == ", hex(c.value)) : cat("(", arg, " & ", hex(c.mask), ") == ", hex(c.value));
-    case Compare::kAnyBit: return cat("(", arg, " & ", hex(c.mask), ") != 0");
-    case Compare::kNotEqual: return cat(arg, " != ", hex(c.value));
-    case Compare::kLess: return cat(arg, " < ", hex(c.value));
-    case Compare::kLessEqual: return cat(arg, " <= ", hex(c.value));
-    case Compare::kGreater: return cat(arg, " > ", hex(c.value));
-    case Compare::kGreaterEqual: return cat(arg, " >= ", hex(c.value));
+    case Compare::kNone:
+      return "always";
+    case Compare::kMaskedEqual:
+      return whole ? cat(arg, " == ", hex(c.value)) : cat("(", arg, " & ", hex(c.mask), ") == ", hex(c.value));
+    case Compare::kAnyBit:
+      return cat("(", arg, " & ", hex(c.mask), ") != 0");
+    case Compare::kNotEqual:
+      return cat(arg, " != ", hex(c.value));
+    case Compare::kLess:
+      return cat(arg, " < ", hex(c.value));
+    case Compare::kLessEqual:
+      return cat(arg, " <= ", hex(c.value));
+    case Compare::kGreater:
+      return cat(arg, " > ", hex(c.value));
+    case Compare::kGreaterEqual:
+      return cat(arg, " >= ", hex(c.value));
   }
   return {};
 }
@@ -78,7 +99,8 @@ std::string text_of(const FilterModel& model, bool notify) {
       }
     if (!found) lines.emplace_back(&rule, rule.name);
   }
-  for (const auto& [first, names] : lines) out += cat(describe(first->otherwise, notify), ": ", names, "  # ", first->reason, "\n");
+  for (const auto& [first, names] : lines)
+    out += cat(describe(first->otherwise, notify), ": ", names, "  # ", first->reason, "\n");
   out += "answer ENOSYS: everything else, also numbers yet unknown  # libc falls back to an older call\n";
   return out;
 }
@@ -139,7 +161,8 @@ bool condition_cubes(const Condition& c, std::vector<Cube>& out) {
       subtract(cube, equal, out);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -148,7 +171,8 @@ Result<std::vector<Cube>> clause_cubes(const Clause& clause, std::string_view na
   for (const Condition& c : clause.all) {
     std::vector<Cube> parts, next;
     if (!condition_cubes(c, parts))
-      return make_error(ErrorCode::kUnsupported, cat("export of ", name, ": OCI profiles cannot say 'less' or 'greater' of what "
+      return make_error(ErrorCode::kUnsupported, cat("export of ", name,
+                                                     ": OCI profiles cannot say 'less' or 'greater' of what "
                                                      "is left after syscalls.file; export bpf instead"));
     for (const Cube& a : all)
       for (const Cube& b : parts)
@@ -193,8 +217,8 @@ Result<std::string> oci_of(const FilterModel& model) {
         std::string args, line;
         for (int i = 0; i < 6; ++i)
           if (cube.mask[i])
-            args += cat(args.empty() ? "" : ", ", "{\"index\": ", i, ", \"value\": ", cube.mask[i], ", \"valueTwo\": ", cube.value[i],
-                        ", \"op\": \"SCMP_CMP_MASKED_EQ\"}");
+            args += cat(args.empty() ? "" : ", ", "{\"index\": ", i, ", \"value\": ", cube.mask[i],
+                        ", \"valueTwo\": ", cube.value[i], ", \"op\": \"SCMP_CMP_MASKED_EQ\"}");
         write_names(line, {rule.name});
         rules.push_back(line + cat("\"action\": \"SCMP_ACT_ALLOW\", \"args\": [", args, "]}"));
       }
@@ -216,9 +240,9 @@ Result<std::string> oci_of(const FilterModel& model) {
   add_group(allowed, "\"SCMP_ACT_ALLOW\"");
   add_group(killed, "\"SCMP_ACT_KILL_PROCESS\"");
   for (const auto& [err, names] : refused) add_group(names, cat("\"SCMP_ACT_ERRNO\", \"errnoRet\": ", err));
-  return cat("{\n  \"defaultAction\": \"SCMP_ACT_ERRNO\",\n  \"defaultErrnoRet\": ", ENOSYS, ",\n  \"architectures\": [\"",
-             model.arch == Arch::kX86_64 ? "SCMP_ARCH_X86_64" : "SCMP_ARCH_AARCH64", "\"],\n  \"syscalls\": [\n", join(rules, ",\n"),
-             "\n  ]\n}\n");
+  return cat("{\n  \"defaultAction\": \"SCMP_ACT_ERRNO\",\n  \"defaultErrnoRet\": ", ENOSYS,
+             ",\n  \"architectures\": [\"", model.arch == Arch::kX86_64 ? "SCMP_ARCH_X86_64" : "SCMP_ARCH_AARCH64",
+             "\"],\n  \"syscalls\": [\n", join(rules, ",\n"), "\n  ]\n}\n");
 }
 
 }  // namespace
@@ -231,7 +255,8 @@ Result<std::string> export_seccomp(const SeccompRequest& request, std::string_vi
     return bytes;
   }
   if (format != "oci" && format != "text")
-    return make_error(ErrorCode::kInvalid, cat("seccomp: unknown format '", printable(format), "'; there are bpf, oci and text"));
+    return make_error(ErrorCode::kInvalid,
+                      cat("seccomp: unknown format '", printable(format), "'; there are bpf, oci and text"));
   TRY_SET(const FilterModel model, model_seccomp(request));
   if (format == "oci") return oci_of(model);
   return text_of(model, request.notify);

@@ -10,8 +10,10 @@ int main(int argc, char** argv) {
   if (argc != 2) return std::fputs("usage: seccomp_gen OUTPUT.cc\n", stderr), 2;
   std::FILE* out = std::fopen(argv[1], "w");
   if (!out) return std::perror(argv[1]), 1;
-  std::fputs("// Made by seccomp_gen from core/kernel/seccomp_lists.cc.\n#include \"core/kernel/seccomp.h\"\n\n"
-             "namespace hotcell {\nnamespace {\n", out);
+  std::fputs(
+      "// Made by seccomp_gen from core/kernel/seccomp_lists.cc.\n#include \"core/kernel/seccomp.h\"\n\n"
+      "namespace hotcell {\nnamespace {\n",
+      out);
   std::string table;
   int count = 0;
   for (Arch arch : {Arch::kX86_64, Arch::kAarch64}) {
@@ -21,15 +23,18 @@ int main(int argc, char** argv) {
     for (Bases base : {kDefaultBase, kStrictBase})
       for (Nets net : {kNoInet, kOwnInet, kRealInet})
         for (bool notify : {false, true}) {
-          const auto insns = compile_filter(build_model(base, net, arch), notify ? Listener::kPresent : Listener::kNone);
+          const auto insns =
+              compile_filter(build_model(base, net, arch), notify ? Listener::kPresent : Listener::kNone);
           if (insns.size() > kMaxFilterLength) return std::fputs("seccomp_gen: a preset is too long\n", stderr), 1;
           std::fprintf(out, "constexpr std::uint64_t kFilter%d[] = {", count);
           for (std::size_t i = 0; i < insns.size(); ++i)
             std::fprintf(out, "%s0x%016llx,", i % 6 ? " " : "\n    ", static_cast<unsigned long long>(insns[i]));
           std::fputs("\n};\n", out);
           char row[200];
-          std::snprintf(row, sizeof row, "    {static_cast<Arch>(%d), static_cast<Bases>(%d), static_cast<Nets>(%d), %s, kFilter%d, %zu},\n",
-                        static_cast<int>(arch), base, net, notify ? "true" : "false", count, insns.size());
+          std::snprintf(
+              row, sizeof row,
+              "    {static_cast<Arch>(%d), static_cast<Bases>(%d), static_cast<Nets>(%d), %s, kFilter%d, %zu},\n",
+              static_cast<int>(arch), base, net, notify ? "true" : "false", count, insns.size());
           table += row;
           ++count;
         }
@@ -37,7 +42,9 @@ int main(int argc, char** argv) {
     table += "#endif\n";
   }
   std::fprintf(out, "}  // namespace\n\nconst EmbeddedFilter kEmbeddedFilters[] = {\n%s};\n", table.c_str());
-  std::fputs("const std::uint32_t kEmbeddedFilterCount = sizeof kEmbeddedFilters / sizeof kEmbeddedFilters[0];\n\n"
-             "}  // namespace hotcell\n", out);
+  std::fputs(
+      "const std::uint32_t kEmbeddedFilterCount = sizeof kEmbeddedFilters / sizeof kEmbeddedFilters[0];\n\n"
+      "}  // namespace hotcell\n",
+      out);
   return std::fclose(out) == 0 ? 0 : 1;
 }

@@ -42,29 +42,40 @@ std::string in(const char* dir, const char* name) { return std::string(dir) + "/
 const Attempt kAttempts[] = {
     {"ptrace", [](const char*) { return ptrace(PTRACE_ATTACH, -1, nullptr, nullptr); }, EPERM, "ptrace() was refused"},
     {"mount", [](const char*) { return syscall(SYS_mount, 0, 1, 0, 0, 0); }, EPERM, "mount() was refused"},
-    {"io_uring", [](const char*) { return syscall(number("io_uring_setup"), 1, 0); }, EPERM, "io_uring_setup() was refused"},
+    {"io_uring", [](const char*) { return syscall(number("io_uring_setup"), 1, 0); }, EPERM,
+     "io_uring_setup() was refused"},
     {"bpf", [](const char*) { return syscall(SYS_bpf, -1, 0, 0); }, EPERM, "bpf() was refused"},
-    {"keyctl", [](const char*) { return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_THREAD_KEYRING, 1); }, EPERM, "keyctl() was refused"},
-    {"handle", [](const char*) { return syscall(SYS_open_by_handle_at, -1, 0, 0); }, EPERM, "open_by_handle_at() was refused"},
-    {"statmount", [](const char*) { return syscall(number("statmount"), 0, 0, 0, 0); }, EPERM, "statmount() was refused"},
+    {"keyctl", [](const char*) { return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_THREAD_KEYRING, 1); },
+     EPERM, "keyctl() was refused"},
+    {"handle", [](const char*) { return syscall(SYS_open_by_handle_at, -1, 0, 0); }, EPERM,
+     "open_by_handle_at() was refused"},
+    {"statmount", [](const char*) { return syscall(number("statmount"), 0, 0, 0, 0); }, EPERM,
+     "statmount() was refused"},
     {"setuid file", [](const char* dir) { return long{chmod(in(dir, "f").c_str(), 04755)}; }, EPERM, nullptr},
-    {"setuid open", [](const char* dir) { return syscall(SYS_openat, AT_FDCWD, in(dir, "s").c_str(), O_CREAT | O_WRONLY, 04755); }, EPERM,
-     "openat(mode 04755) was refused"},
+    {"setuid open",
+     [](const char* dir) { return syscall(SYS_openat, AT_FDCWD, in(dir, "s").c_str(), O_CREAT | O_WRONLY, 04755); },
+     EPERM, "openat(mode 04755) was refused"},
     {"setgid mkdir", [](const char* dir) { return syscall(SYS_mkdirat, AT_FDCWD, in(dir, "d").c_str(), 02755); }, EPERM,
      "mkdirat(mode 02755) was refused"},
-    {"device", [](const char* dir) { return syscall(SYS_mknodat, AT_FDCWD, in(dir, "n").c_str(), S_IFCHR | 0600, 0x103); }, EPERM,
+    {"device",
+     [](const char* dir) { return syscall(SYS_mknodat, AT_FDCWD, in(dir, "n").c_str(), S_IFCHR | 0600, 0x103); }, EPERM,
      "mknodat(mode 00600) was refused", true},
-    {"xattr", [](const char* dir) { return long{setxattr(in(dir, "f").c_str(), "user.x", "1", 1, 9999)}; }, EOPNOTSUPP, nullptr},
+    {"xattr", [](const char* dir) { return long{setxattr(in(dir, "f").c_str(), "user.x", "1", 1, 9999)}; }, EOPNOTSUPP,
+     nullptr},
     {"clone3", [](const char*) { return syscall(SYS_clone3, 0, 0); }, ENOSYS, nullptr},
     {"openat2", [](const char*) { return syscall(SYS_openat2, AT_FDCWD, 0, 0, 0); }, ENOSYS, nullptr},
-    {"personality", [](const char*) { return syscall(SYS_personality, ADDR_NO_RANDOMIZE); }, EPERM, "personality(262144) was refused"},
-    {"tiocsti", [](const char*) { return syscall(SYS_ioctl, 0, 0xff00000000005412, 0); }, EPERM, "ioctl(TIOCSTI) was refused"},
+    {"personality", [](const char*) { return syscall(SYS_personality, ADDR_NO_RANDOMIZE); }, EPERM,
+     "personality(262144) was refused"},
+    {"tiocsti", [](const char*) { return syscall(SYS_ioctl, 0, 0xff00000000005412, 0); }, EPERM,
+     "ioctl(TIOCSTI) was refused"},
     {"prctl", [](const char*) { return syscall(SYS_prctl, 34, 0, 0, 0, 0); }, EINVAL, nullptr},
     {"netlink", [](const char*) { return syscall(SYS_socket, 16, 3, 0); }, EAFNOSUPPORT, nullptr},
-    {"raw", [](const char*) { return syscall(SYS_socket, 2, 3, 1); }, EPERM, "socket(AF_INET, SOCK_RAW) was refused", true},
+    {"raw", [](const char*) { return syscall(SYS_socket, 2, 3, 1); }, EPERM, "socket(AF_INET, SOCK_RAW) was refused",
+     true},
     {"packet", [](const char*) { return syscall(SYS_socket, 17, 3, 0); }, EPERM, "socket(AF_PACKET) was refused", true},
     {"vsock", [](const char*) { return syscall(SYS_socket, 40, 0xbad, 0); }, EPERM, "socket(AF_VSOCK) was refused"},
-    {"listener", [](const char*) { return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 8, 0); }, EPERM, "seccomp(1) was refused"},
+    {"listener", [](const char*) { return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 8, 0); }, EPERM,
+     "seccomp(1) was refused"},
     {"namespace",
      [](const char*) {
        const long r = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
@@ -75,12 +86,16 @@ const Attempt kAttempts[] = {
     {"unshare", [](const char*) { return long{unshare(CLONE_NEWUSER)}; }, EPERM, "unshare() was refused"},
     // Last: they must still work.
     {"tcp", [](const char*) { return long{socket(AF_INET, SOCK_STREAM, 0)}; }, 0, nullptr},
-    {"fork", [](const char*) {
+    {"fork",
+     [](const char*) {
        const pid_t p = fork();
        if (p == 0) _exit(0);
        return long{waitpid(p, nullptr, 0) == p ? 0 : -1};
-     }, 0, nullptr},
-    {"W+X", [](const char*) { return mmap(nullptr, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1L : 0L; }, 0, nullptr},
+     },
+     0, nullptr},
+    {"W+X",
+     [](const char*) { return mmap(nullptr, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1L : 0L; }, 0,
+     nullptr},
 };
 
 class TempDir {

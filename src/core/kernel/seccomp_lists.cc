@@ -72,10 +72,12 @@ constexpr CallGroup kGroups[] = {
     {kAllow, kDefaultBase, "splice tee", "node and go copy with it; strict refuses it (Dirty Pipe, Copy Fail)"},
 
     // Answered with an error that programs expect, without a record: they probe these as a matter of course.
-    {refuse(0), kBothBases, "sync", "would flush the host's disks; reports success, fsync() does the program's own files"},
+    {refuse(0), kBothBases, "sync",
+     "would flush the host's disks; reports success, fsync() does the program's own files"},
     {refuse(EOPNOTSUPP), kBothBases,
      "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat",
-     "the name is behind a pointer, so security.* cannot be told from user.*; cp, tar, git and rsync expect EOPNOTSUPP"},
+     "the name is behind a pointer, so security.* cannot be told from user.*; cp, tar, git and rsync expect "
+     "EOPNOTSUPP"},
     {refuse(EPERM), kBothBases, "mbind set_mempolicy set_mempolicy_home_node migrate_pages move_pages",
      "NUMA placement needs CAP_SYS_NICE elsewhere too; runtimes probe it and go on"},
     {refuse(ENOSYS), kBothBases, "clone3 openat2",
@@ -109,7 +111,8 @@ constexpr CallGroup kGroups[] = {
      "files by number, past every path rule (Shocker)"},
     {kNotify, kBothBases, "fanotify_init fanotify_mark", "watches whole mounts"},
     {kNotify, kBothBases,
-     "init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct quotactl quotactl_fd "
+     "init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct quotactl "
+     "quotactl_fd "
      "vhangup syslog",
      "administration of the host"},
     {kNotify, kBothBases, "iopl ioperm modify_ldt", "hardware ports and segments: long a source of kernel bugs"},
@@ -118,7 +121,8 @@ constexpr CallGroup kGroups[] = {
     {kNotify, kBothBases, "memfd_secret vmsplice lsm_get_self_attr lsm_set_self_attr lsm_list_modules",
      "memory that not even the kernel can account, user pages in pipes, other LSMs' state"},
     {kNotify, kStrictBase,
-     "memfd_create splice tee shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open "
+     "memfd_create splice tee shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl "
+     "mq_open "
      "mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
      "not under strict: writable executable memory by the back door, and kernel code that small programs never need"},
 };
@@ -142,34 +146,53 @@ constexpr std::uint32_t kTcp[] = {0, 6}, kUdp[] = {0, 17};
 constexpr std::uint32_t kMknodMask = 0170000 | kSetIdBits;
 
 constexpr std::uint32_t kPrctls[] = {
-    15, 16,                   // name
-    38, 39,                   // no_new_privs
-    1, 2,                     // parent-death signal
-    3, 4,                     // dumpable
-    0x53564d41, 0x41555856,   // names of mappings, own auxv
-    41, 42,                   // transparent huge pages
-    29, 30,                   // timer slack
-    36, 37,                   // child subreaper
-    21, 22,                   // seccomp: a filter of its own can only take away
-    23, 24, 47,               // capability sets: there is nothing in them to raise
-    7, 8, 27,                 // keep-caps, reading securebits
-    25, 26,                   // own time-stamp counter
-    40,                       // tid address
-    52, 53,                   // speculation: can only be made safer
-    0x59616d61,               // Yama's ptracer: ptrace itself is denied
-    65, 66,                   // memory-deny-write-execute
-    50, 51, 63, 64,           // SVE and SME vector lengths
-    54, 55, 56, 60, 61,       // pointer authentication, tagged addresses
+    15,         16,                      // name
+    38,         39,                      // no_new_privs
+    1,          2,                       // parent-death signal
+    3,          4,                       // dumpable
+    0x53564d41, 0x41555856,              // names of mappings, own auxv
+    41,         42,                      // transparent huge pages
+    29,         30,                      // timer slack
+    36,         37,                      // child subreaper
+    21,         22,                      // seccomp: a filter of its own can only take away
+    23,         24,         47,          // capability sets: there is nothing in them to raise
+    7,          8,          27,          // keep-caps, reading securebits
+    25,         26,                      // own time-stamp counter
+    40,                                  // tid address
+    52,         53,                      // speculation: can only be made safer
+    0x59616d61,                          // Yama's ptracer: ptrace itself is denied
+    65,         66,                      // memory-deny-write-execute
+    50,         51,         63, 64,      // SVE and SME vector lengths
+    54,         55,         56, 60, 61,  // pointer authentication, tagged addresses
 };
 
 constexpr ArgumentRule kArgumentRules[] = {
-    {"clone", {any(0, kCloneNew)}, 0, {}, kNotify, kBothBases, kAnyNet, "new namespaces (nested user namespaces above all)"},
+    {"clone",
+     {any(0, kCloneNew)},
+     0,
+     {},
+     kNotify,
+     kBothBases,
+     kAnyNet,
+     "new namespaces (nested user namespaces above all)"},
 
     {"open", {any(1, kCreates), any(2, kSetIdBits)}, 0, {}, kNotify, kBothBases, kAnyNet, "creates a set-id file"},
     {"openat", {any(2, kCreates), any(3, kSetIdBits)}, 0, {}, kNotify, kBothBases, kAnyNet, "creates a set-id file"},
-    {"creat chmod fchmod mkdir", {any(1, kSetIdBits)}, 0, {}, kNotify, kBothBases, kAnyNet,
+    {"creat chmod fchmod mkdir",
+     {any(1, kSetIdBits)},
+     0,
+     {},
+     kNotify,
+     kBothBases,
+     kAnyNet,
      "set-id bits, planted for a later user of the folder"},
-    {"fchmodat fchmodat2 mkdirat", {any(2, kSetIdBits)}, 0, {}, kNotify, kBothBases, kAnyNet,
+    {"fchmodat fchmodat2 mkdirat",
+     {any(2, kSetIdBits)},
+     0,
+     {},
+     kNotify,
+     kBothBases,
+     kAnyNet,
      "set-id bits, planted for a later user of the folder"},
     {"mknod", {bits(1, kMknodMask, 0)}, 0, {}, kAllow, kBothBases, kAnyNet, "a plain file"},
     {"mknod", {bits(1, kMknodMask, 0100000)}, 0, {}, kAllow, kBothBases, kAnyNet, "a plain file"},
@@ -182,7 +205,13 @@ constexpr ArgumentRule kArgumentRules[] = {
 
     {"ioctl", {}, 1, kBadIoctls, kNotify, kBothBases, kAnyNet, "terminal injection and line disciplines"},
     {"fcntl", {}, 1, kBadFcntls, kNotify, kBothBases, kAnyNet, "leases and directory notification on shared files"},
-    {"madvise", {}, 2, kMergeable, refuse(EINVAL), kBothBases, kAnyNet,
+    {"madvise",
+     {},
+     2,
+     kMergeable,
+     refuse(EINVAL),
+     kBothBases,
+     kAnyNet,
      "merged pages tell one cell what another has in memory"},
     {"prctl", {}, 0, kPrctls, kAllow, kBothBases, kAnyNet, "options that touch only the caller"},
     {"personality", {}, 0, kPersonalities, kAllow, kBothBases, kAnyNet, "the ordinary one, or asking"},
@@ -191,27 +220,64 @@ constexpr ArgumentRule kArgumentRules[] = {
 
     {"socket socketpair", {eq(0, kUnix)}, 0, {}, kAllow, kBothBases, kAnyNet, "AF_UNIX: only what the root shows"},
     // strict has AF_UNIX alone until the policy grants a real network: then that grant is the one that counts.
-    {"socket", {eq(0, kInet), bits(1, kTypeMask, 1), eq(2, 262)}, 0, {}, refuse(EPROTONOSUPPORT), kBothBases, kAnyNet,
+    {"socket",
+     {eq(0, kInet), bits(1, kTypeMask, 1), eq(2, 262)},
+     0,
+     {},
+     refuse(EPROTONOSUPPORT),
+     kBothBases,
+     kAnyNet,
      "MPTCP evades Landlock's TCP rules; go tries it first and falls back"},
     {"socket", {eq(0, kInet), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kDefaultBase, kOwnInet | kRealInet, "TCP"},
     {"socket", {eq(0, kInet), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kStrictBase, kRealInet, "TCP"},
     {"socket", {eq(0, kInet), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kDefaultBase, kOwnInet | kRealInet, "UDP"},
     {"socket", {eq(0, kInet), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kStrictBase, kRealInet, "UDP"},
-    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1), eq(2, 262)}, 0, {}, refuse(EPROTONOSUPPORT), kBothBases, kAnyNet,
+    {"socket",
+     {eq(0, kInet6), bits(1, kTypeMask, 1), eq(2, 262)},
+     0,
+     {},
+     refuse(EPROTONOSUPPORT),
+     kBothBases,
+     kAnyNet,
      "MPTCP evades Landlock's TCP rules; go tries it first and falls back"},
     {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kDefaultBase, kOwnInet | kRealInet, "TCP"},
     {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kStrictBase, kRealInet, "TCP"},
     {"socket", {eq(0, kInet6), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kDefaultBase, kOwnInet | kRealInet, "UDP"},
     {"socket", {eq(0, kInet6), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kStrictBase, kRealInet, "UDP"},
-    {"socket", {eq(0, kNetlink), eq(2, 0)}, 0, {}, kAllow, kBothBases, kRealInet, "NETLINK_ROUTE: interfaces of a real network"},
-    {"socket", {eq(0, kNetlink), eq(2, 0)}, 0, {}, refuse(EAFNOSUPPORT), kBothBases, kNoInet | kOwnInet,
+    {"socket",
+     {eq(0, kNetlink), eq(2, 0)},
+     0,
+     {},
+     kAllow,
+     kBothBases,
+     kRealInet,
+     "NETLINK_ROUTE: interfaces of a real network"},
+    {"socket",
+     {eq(0, kNetlink), eq(2, 0)},
+     0,
+     {},
+     refuse(EAFNOSUPPORT),
+     kBothBases,
+     kNoInet | kOwnInet,
      "NETLINK_ROUTE without a network: getaddrinfo and if_nameindex ask as a matter of course"},
-    {"setsockopt", {eq(1, 6), eq(2, 31)}, 0, {}, refuse(ENOENT), kBothBases, kAnyNet,
+    {"setsockopt",
+     {eq(1, 6), eq(2, 31)},
+     0,
+     {},
+     refuse(ENOENT),
+     kBothBases,
+     kAnyNet,
      "TCP_ULP: in-kernel TLS and espintcp, a row of exploits; OpenSSL goes on without"},
 
     // strict refuses shmat() altogether; this holds where a profile allows it again.
     {"shmat", {any(2, 0100000)}, 0, {}, kNotify, kStrictBase, kAnyNet, "SHM_EXEC: executable shared memory"},
-    {"mmap mprotect pkey_mprotect", {bits(2, 6, 6)}, 0, {}, kNotify, kStrictBase, kAnyNet,
+    {"mmap mprotect pkey_mprotect",
+     {bits(2, 6, 6)},
+     0,
+     {},
+     kNotify,
+     kStrictBase,
+     kAnyNet,
      "memory that is writable and executable at once"},
 };
 
@@ -223,7 +289,8 @@ std::span<const ArgumentRule> argument_rules() { return kArgumentRules; }
 std::string_view never_allowed() {
   return "mount umount2 pivot_root open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr "
          "unshare setns clone3 openat2 open_by_handle_at io_uring_setup io_uring_enter io_uring_register bpf "
-         "perf_event_open userfaultfd uprobe uretprobe add_key request_key keyctl init_module finit_module delete_module "
+         "perf_event_open userfaultfd uprobe uretprobe add_key request_key keyctl init_module finit_module "
+         "delete_module "
          "kexec_load kexec_file_load reboot swapon swapoff acct quotactl quotactl_fd iopl ioperm settimeofday "
          "clock_settime fanotify_init fanotify_mark memfd_secret";
 }
@@ -234,8 +301,10 @@ std::string_view needed_to_start() {
 }
 
 std::string_view observed_calls() {
-  return "open openat creat stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat execve execveat "
-         "mkdir mkdirat unlink unlinkat rmdir rename renameat renameat2 link linkat symlink symlinkat truncate chdir connect "
+  return "open openat creat stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat execve "
+         "execveat "
+         "mkdir mkdirat unlink unlinkat rmdir rename renameat renameat2 link linkat symlink symlinkat truncate chdir "
+         "connect "
          "bind";
 }
 

@@ -23,7 +23,16 @@ constexpr Answer refuse(int err) { return {Ruling::kErrno, err}; }
 // One comparison of one argument. Our own rules use the first two, always on the low 32 bits: the kernel cuts ioctl,
 // prctl, socket and mode arguments to 32 bits or fewer, so a 64-bit comparison is passed by setting a high bit
 // (CVE-2019-7303). The others exist for imported OCI profiles, which compare all 64 bits.
-enum class Compare : std::uint8_t { kNone, kMaskedEqual, kAnyBit, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
+enum class Compare : std::uint8_t {
+  kNone,
+  kMaskedEqual,
+  kAnyBit,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual
+};
 struct Condition {
   std::uint8_t arg = 0;
   Compare op = Compare::kNone;

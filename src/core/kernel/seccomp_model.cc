@@ -73,10 +73,11 @@ FilterModel build_model(Bases base, Nets net, Arch arch) {
 
 Result<void> allow_call(FilterModel& model, std::string_view name) {
   if (!is_syscall_name(name))
-    return make_error(ErrorCode::kInvalid, cat("syscalls.allow: there is no system call named '", printable(name), "'"));
-  if (contains_name(never_allowed(), name))
     return make_error(ErrorCode::kInvalid,
-                      cat("syscalls.allow: ", name, " cannot be allowed: it leads around the other layers of the cell"));
+                      cat("syscalls.allow: there is no system call named '", printable(name), "'"));
+  if (contains_name(never_allowed(), name))
+    return make_error(ErrorCode::kInvalid, cat("syscalls.allow: ", name,
+                                               " cannot be allowed: it leads around the other layers of the cell"));
   CallRule* rule = model.find(name);
   if (!rule) {
     add_rule(model, name, kAllow, "allowed by the profile");
@@ -84,8 +85,8 @@ Result<void> allow_call(FilterModel& model, std::string_view name) {
     return {};
   }
   // A call that passes only with the listed arguments stays that way: its other arguments are the dangerous ones.
-  const bool listed = std::any_of(rule->clauses.begin(), rule->clauses.end(),
-                                  [](const Clause& c) { return c.answer == kAllow; });
+  const bool listed =
+      std::any_of(rule->clauses.begin(), rule->clauses.end(), [](const Clause& c) { return c.answer == kAllow; });
   if (listed || rule->otherwise == kAllow) return {};
   rule->otherwise = kAllow;
   rule->reason = "allowed by the profile";

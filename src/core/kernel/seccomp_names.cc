@@ -32,7 +32,8 @@ constexpr auto kArmByName = by_name(kArmByNumber);
 
 template <std::size_t N>
 std::optional<std::uint32_t> number_in(const std::array<Row, N>& rows, std::string_view name) {
-  auto it = std::lower_bound(rows.begin(), rows.end(), name, [](const Row& r, std::string_view n) { return r.name < n; });
+  auto it =
+      std::lower_bound(rows.begin(), rows.end(), name, [](const Row& r, std::string_view n) { return r.name < n; });
   if (it == rows.end() || it->name != name) return std::nullopt;
   return it->number;
 }
@@ -47,13 +48,14 @@ struct Label {
   std::uint32_t value;
   std::string_view name;
 };
-constexpr Label kFamilies[] = {{2, "AF_INET"},   {10, "AF_INET6"},  {15, "AF_KEY"},       {16, "AF_NETLINK"}, {17, "AF_PACKET"},
-                               {29, "AF_CAN"},   {30, "AF_TIPC"},   {31, "AF_BLUETOOTH"}, {38, "AF_ALG"},     {40, "AF_VSOCK"},
-                               {43, "AF_SMC"},   {44, "AF_XDP"}};
+constexpr Label kFamilies[] = {{2, "AF_INET"},    {10, "AF_INET6"}, {15, "AF_KEY"},  {16, "AF_NETLINK"},
+                               {17, "AF_PACKET"}, {29, "AF_CAN"},   {30, "AF_TIPC"}, {31, "AF_BLUETOOTH"},
+                               {38, "AF_ALG"},    {40, "AF_VSOCK"}, {43, "AF_SMC"},  {44, "AF_XDP"}};
 constexpr Label kIoctls[] = {{0x5412, "TIOCSTI"}, {0x541c, "TIOCLINUX"}, {0x541d, "TIOCCONS"}, {0x5423, "TIOCSETD"}};
 constexpr Label kFcntls[] = {{1024, "F_SETLEASE"}, {1026, "F_NOTIFY"}};
-constexpr Label kCloneFlags[] = {{0x00020000, "CLONE_NEWNS"},  {0x02000000, "CLONE_NEWCGROUP"}, {0x04000000, "CLONE_NEWUTS"},
-                                 {0x08000000, "CLONE_NEWIPC"}, {0x10000000, "CLONE_NEWUSER"},   {0x20000000, "CLONE_NEWPID"},
+constexpr Label kCloneFlags[] = {{0x00020000, "CLONE_NEWNS"},   {0x02000000, "CLONE_NEWCGROUP"},
+                                 {0x04000000, "CLONE_NEWUTS"},  {0x08000000, "CLONE_NEWIPC"},
+                                 {0x10000000, "CLONE_NEWUSER"}, {0x20000000, "CLONE_NEWPID"},
                                  {0x40000000, "CLONE_NEWNET"}};
 
 template <std::size_t N>
@@ -82,8 +84,10 @@ bool describe_arguments(std::string_view name, const std::uint64_t (&a)[6], std:
     const auto type = a[1] & 0xf;
     const auto family = static_cast<std::uint32_t>(a[0]);
     const bool inet = name == "socket" && (family == 2 || family == 10);
-    if (inet && type == 3) words += ", SOCK_RAW";
-    else if (inet) words += cat(", type ", type, ", protocol ", static_cast<std::uint32_t>(a[2]));
+    if (inet && type == 3)
+      words += ", SOCK_RAW";
+    else if (inet)
+      words += cat(", type ", type, ", protocol ", static_cast<std::uint32_t>(a[2]));
     // Plain TCP and UDP are refused only where there is no network for them.
     const auto protocol = static_cast<std::uint32_t>(a[2]);
     if (inet && ((type == 1 && (protocol == 0 || protocol == 6)) || (type == 2 && (protocol == 0 || protocol == 17))))

@@ -16,8 +16,8 @@ inline constexpr Arch kNativeArch = Arch::kX86_64;
 constexpr std::uint32_t audit_arch(Arch arch) { return arch == Arch::kX86_64 ? 0xc000003e : 0xc00000b7; }
 
 std::optional<std::uint32_t> syscall_number(std::string_view name, Arch arch);
-bool is_syscall_name(std::string_view name);                      // on any architecture we know
-std::string_view syscall_name(int nr, std::uint32_t arch);        // arch as in seccomp_data; empty when unknown
+bool is_syscall_name(std::string_view name);                // on any architecture we know
+std::string_view syscall_name(int nr, std::uint32_t arch);  // arch as in seccomp_data; empty when unknown
 
 // The profile line that would allow this call; empty when none may.
 std::string denial_fix(std::string_view name);

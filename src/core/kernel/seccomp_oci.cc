@@ -17,8 +17,8 @@ constexpr std::string_view kReason = "not allowed by syscalls.file";
 Error bad(std::string_view what) { return make_error(ErrorCode::kInvalid, cat("syscalls.file: ", what)); }
 
 struct OciCall {
-  bool allowed = false;                                  // without conditions
-  std::vector<Answer> denied;                            // the same
+  bool allowed = false;        // without conditions
+  std::vector<Answer> denied;  // the same
   std::vector<Conjunction> allowed_when;
   std::vector<std::pair<Conjunction, Answer>> denied_when;
 };
@@ -53,7 +53,8 @@ Result<Answer> parse_action(const json::object& o, std::string_view key, std::st
   }
   if (name == "SCMP_ACT_NOTIFY") return kNotify;
   if (name == "SCMP_ACT_TRACE") return refuse(ENOSYS);  // what the kernel answers where nobody traces
-  if (name == "SCMP_ACT_KILL" || name == "SCMP_ACT_KILL_PROCESS" || name == "SCMP_ACT_KILL_THREAD" || name == "SCMP_ACT_TRAP")
+  if (name == "SCMP_ACT_KILL" || name == "SCMP_ACT_KILL_PROCESS" || name == "SCMP_ACT_KILL_THREAD" ||
+      name == "SCMP_ACT_TRAP")
     return kKill;
   return bad(cat("unknown action '", printable(name), "'"));
 }
@@ -93,7 +94,8 @@ Result<std::vector<Conjunction>> parse_args(const json::object& rule) {
     all.push_back(c);
   }
   if (all.empty()) return out;
-  if (!repeated) out.push_back(std::move(all));
+  if (!repeated)
+    out.push_back(std::move(all));
   else
     for (const Condition& c : all) out.push_back({c});
   return out;
@@ -137,12 +139,16 @@ Result<void> parse_rule(const json::value& v, Arch arch, OciProfile& profile) {
   for (std::string_view name : names) {
     OciCall& call = profile.calls[std::string(name)];
     if (whens.empty()) {
-      if (answer == kAllow) call.allowed = true;
-      else call.denied.push_back(answer);
+      if (answer == kAllow)
+        call.allowed = true;
+      else
+        call.denied.push_back(answer);
     }
     for (const Conjunction& when : whens) {
-      if (answer == kAllow) call.allowed_when.push_back(when);
-      else call.denied_when.emplace_back(when, answer);
+      if (answer == kAllow)
+        call.allowed_when.push_back(when);
+      else
+        call.denied_when.emplace_back(when, answer);
     }
   }
   return {};
@@ -174,7 +180,8 @@ bool conjoin(Conjunction& into, const Conjunction& more) {
     for (Condition& known : into) {
       if (known.arg != c.arg) continue;
       if (known == c) done = true;
-      if (known.op == Compare::kAnyBit && c.op == Compare::kMaskedEqual && (known.mask & ~c.mask) == 0 && (known.mask & c.value) == 0)
+      if (known.op == Compare::kAnyBit && c.op == Compare::kMaskedEqual && (known.mask & ~c.mask) == 0 &&
+          (known.mask & c.value) == 0)
         return false;
       if (known.op != Compare::kMaskedEqual || c.op != Compare::kMaskedEqual) continue;
       if ((known.mask & c.mask) & (known.value ^ c.value)) return false;
@@ -194,8 +201,10 @@ Answer narrow(const Conjunction& ours, const OciCall& call, Answer fallback, std
     if (conjoin(both, when)) out.push_back({std::move(both), answer, kReason});
   };
   for (const auto& [when, answer] : call.denied_when) add(when, answer);
-  if (!call.denied.empty()) fallback = call.denied.front();
-  else if (call.allowed) fallback = kAllow;
+  if (!call.denied.empty())
+    fallback = call.denied.front();
+  else if (call.allowed)
+    fallback = kAllow;
   if (fallback != kAllow)
     for (const Conjunction& when : call.allowed_when) add(when, kAllow);
   return fallback;

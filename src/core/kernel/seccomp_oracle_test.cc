@@ -56,7 +56,8 @@ TEST(SeccompOracle, TreeAnswersAsThePlainReadingOfTheRulesDoes) {
         const FilterModel model = build_model(base, net, arch);
         const auto code = compile_filter(model, Listener::kPresent);
         auto check = [&](const seccomp_data& d) { ASSERT_EQ(run_bpf(code, d), run_model(model, d)) << text(d); };
-        for (const CallRule& rule : model.rules) for_samples(rule, audit_arch(arch), random, rule.clauses.empty() ? 3 : 3000, check);
+        for (const CallRule& rule : model.rules)
+          for_samples(rule, audit_arch(arch), random, rule.clauses.empty() ? 3 : 3000, check);
         for (std::uint32_t a : {audit_arch(arch), 0x40000003u, 0u})
           for (std::uint64_t n = 0; n < 0x100000000; n += n < 1200 ? 1 : 0xfff1) {
             seccomp_data d{};
@@ -78,7 +79,8 @@ TEST(SeccompOracle, EveryComparisonOnSixtyFourBits) {
       for (auto n = random() % 5; n > 0; --n) {
         Clause clause{{}, answers[random() % 5], ""};
         for (auto m = 1 + random() % 3; m > 0; --m) {
-          Condition c{static_cast<std::uint8_t>(random() % 3), static_cast<Compare>(1 + random() % 7), ~0ULL, pool[random() % 9]};
+          Condition c{static_cast<std::uint8_t>(random() % 3), static_cast<Compare>(1 + random() % 7), ~0ULL,
+                      pool[random() % 9]};
           if (c.op == Compare::kMaskedEqual) c.mask = pool[random() % 9] | 1, c.value &= c.mask;
           if (c.op == Compare::kAnyBit) c.mask = (random() & 0xffffffff) | 1, c.value = 0;
           clause.all.push_back(c);
@@ -150,7 +152,9 @@ scmp_filter_ctx new_context(Arch arch, Answer otherwise) {
 // A rule of libseccomp has one comparison per argument, so "any of these bits" is one rule per combination of bits.
 void add_clause(scmp_filter_ctx ctx, int nr, const Clause& clause, std::size_t from, std::vector<scmp_arg_cmp> done) {
   if (from == clause.all.size()) {
-    ASSERT_EQ(seccomp_rule_add_array(ctx, scmp_action(clause.answer), nr, static_cast<unsigned>(done.size()), done.data()), 0);
+    ASSERT_EQ(
+        seccomp_rule_add_array(ctx, scmp_action(clause.answer), nr, static_cast<unsigned>(done.size()), done.data()),
+        0);
     return;
   }
   const Condition& c = clause.all[from];
@@ -189,7 +193,8 @@ TEST(SeccompOracle, LibseccompCompilesTheSameRulesToTheSameAnswers) {
             ASSERT_EQ(seccomp_rule_add(by_number, scmp_action(rule.otherwise), *number, 0), 0) << rule.name;
             continue;
           }
-          // It cannot say "these arguments, else that" of one call, so each such call gets a filter with its own default.
+          // It cannot say "these arguments, else that" of one call, so each such call gets a filter with its own
+          // default.
           scmp_filter_ctx one = new_context(arch, rule.otherwise);
           for (const Clause& clause : rule.clauses)
             if (clause.answer != rule.otherwise) add_clause(one, *number, clause, 0, {});

@@ -44,7 +44,8 @@ std::string error_of(const SeccompRequest& r) {
 // Equal on every number and on arguments that matter to either.
 void expect_same(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b, bool allowed_only = false) {
   std::mt19937_64 random(7);
-  std::vector<std::uint64_t> words = {0, 1, 2, 6, 10, 16, 17, 31, 40, 262, 0x5412, 0x541c, 04755, 02755, 0101, 0x10000011, 1024, ~0ULL};
+  std::vector<std::uint64_t> words = {0,   1,      2,      6,     10,    16,   17,         31,   40,
+                                      262, 0x5412, 0x541c, 04755, 02755, 0101, 0x10000011, 1024, ~0ULL};
   for (std::uint64_t i = 0; i < 80; ++i) words.push_back(i);
   for (std::uint64_t code : a) words.push_back(code >> 32);
   for (std::uint32_t nr = 0; nr < 600; ++nr)
@@ -54,7 +55,8 @@ void expect_same(const std::vector<std::uint64_t>& a, const std::vector<std::uin
       for (auto& x : d.args) x = words[random() % words.size()] | (random() % 4 == 0 ? random() << 32 : 0);
       const std::uint32_t x = run_bpf(a, d), y = run_bpf(b, d);
       if (allowed_only ? (x == kOk) == (y == kOk) : x == y) continue;
-      FAIL() << x << " and " << y << " for " << nr << " " << d.args[0] << " " << d.args[1] << " " << d.args[2] << " " << d.args[3];
+      FAIL() << x << " and " << y << " for " << nr << " " << d.args[0] << " " << d.args[1] << " " << d.args[2] << " "
+             << d.args[3];
     }
 }
 
@@ -87,8 +89,9 @@ TEST(SeccompProfile, NonsenseIsRefusedByName) {
   EXPECT_NE(error_of(r).find("no program could start"), std::string::npos);
   r.deny = {}, r.base = "lax";
   EXPECT_NE(error_of(r).find("'lax' is not a list"), std::string::npos);
-  for (const char* name : {"mount", "bpf", "io_uring_setup", "setns", "unshare", "clone3", "openat2", "open_by_handle_at", "kexec_load",
-                           "keyctl", "perf_event_open", "userfaultfd", "finit_module", "reboot", "swapon"}) {
+  for (const char* name :
+       {"mount", "bpf", "io_uring_setup", "setns", "unshare", "clone3", "openat2", "open_by_handle_at", "kexec_load",
+        "keyctl", "perf_event_open", "userfaultfd", "finit_module", "reboot", "swapon"}) {
     SeccompRequest never;
     never.allow = {name};
     EXPECT_NE(error_of(never).find(cat(name, " cannot be allowed")), std::string::npos);
@@ -115,7 +118,8 @@ TEST(SeccompProfile, ObservedCallsAreReportedOnlyWhereTheyMayGoOn) {
   const FilterModel model = model_seccomp(denied).value();
   const CallRule* rule = model.find(*syscall_number("unlinkat", kNativeArch));
   ASSERT_NE(rule, nullptr);
-  EXPECT_NE(rule->otherwise, kNotify) << "a denied call that is also observed must not be reported: it would be continued";
+  EXPECT_NE(rule->otherwise, kNotify)
+      << "a denied call that is also observed must not be reported: it would be continued";
 }
 
 TEST(SeccompFile, AProfileThatAllowsEverythingChangesNothing) {
@@ -128,8 +132,10 @@ TEST(SeccompFile, AProfileThatAllowsEverythingChangesNothing) {
 
 TEST(SeccompFile, WhatItLacksIsTaken) {
   const auto code = code_of(from_file(R"({"defaultAction": "SCMP_ACT_ALLOW",
-      "syscalls": [{"names": ["openat", "no_such_call"], "action": "SCMP_ACT_ERRNO"}, {"name": "getcwd", "action": "SCMP_ACT_KILL"},
-                   {"names": ["uname"], "action": "SCMP_ACT_ERRNO", "errnoRet": 38}, {"names": ["ptrace", "mount"], "action": "SCMP_ACT_ALLOW"}]})"));
+      "syscalls": [{"names": ["openat", "no_such_call"], "action": "SCMP_ACT_ERRNO"}, {"name": "getcwd",
+          "action": "SCMP_ACT_KILL"},
+                   {"names": ["uname"], "action": "SCMP_ACT_ERRNO", "errnoRet": 38}, {"names": ["ptrace", "mount"],
+          "action": "SCMP_ACT_ALLOW"}]})"));
   EXPECT_EQ(ask(code, "openat"), kNotified);
   EXPECT_EQ(ask(code, "getcwd"), SECCOMP_RET_KILL_PROCESS);
   EXPECT_EQ(ask(code, "uname"), fails(ENOSYS));
@@ -140,11 +146,15 @@ TEST(SeccompFile, WhatItLacksIsTaken) {
 
 TEST(SeccompFile, AnAllowlistKeepsOnlyWhatBothAllow) {
   const auto code = code_of(from_file(R"({"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
-      {"names": ["execve","exit_group","rt_sigreturn","sendmsg","recvmsg","sendto","close","close_range","mmap","read","bpf","clone3"], "action": "SCMP_ACT_ALLOW"},
+      {"names": ["execve","exit_group","rt_sigreturn","sendmsg","recvmsg","sendto","close","close_range","mmap",
+          "read","bpf","clone3"], "action": "SCMP_ACT_ALLOW"},
       {"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_NE"}]},
-      {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 2114060288, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]},
-      {"names": ["dup"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 3, "op": "SCMP_CMP_GE"}, {"index": 1, "value": 9, "op": "SCMP_CMP_LT"}]},
-      {"names": ["fsync"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 3, "op": "SCMP_CMP_EQ"}, {"index": 0, "value": 5, "op": "SCMP_CMP_EQ"}]},
+      {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 2114060288, "valueTwo": 0,
+          "op": "SCMP_CMP_MASKED_EQ"}]},
+      {"names": ["dup"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 3, "op": "SCMP_CMP_GE"},
+          {"index": 1, "value": 9, "op": "SCMP_CMP_LT"}]},
+      {"names": ["fsync"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 3, "op": "SCMP_CMP_EQ"},
+          {"index": 0, "value": 5, "op": "SCMP_CMP_EQ"}]},
       {"names": ["chdir"], "action": "SCMP_ACT_ALLOW", "includes": {"caps": ["CAP_SYS_ADMIN"]}},
       {"names": ["fchdir"], "action": "SCMP_ACT_ALLOW", "excludes": {"caps": ["CAP_SYS_ADMIN"]}},
       {"names": ["flock"], "action": "SCMP_ACT_ALLOW", "includes": {"arches": ["s390x"]}},
@@ -173,15 +183,17 @@ TEST(SeccompFile, AnAllowlistKeepsOnlyWhatBothAllow) {
 TEST(SeccompFile, NeverWidens) {
   std::mt19937_64 random(11);
   const char* actions[] = {"SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_ERRNO", "SCMP_ACT_TRAP", "SCMP_ACT_NOTIFY"};
-  const char* ops[] = {"SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE", "SCMP_CMP_EQ", "SCMP_CMP_GE", "SCMP_CMP_GT", "SCMP_CMP_MASKED_EQ"};
-  const char* names[] = {"ptrace", "socket", "clone", "ioctl", "mount", "personality", "openat", "prctl", "getpid", "mknodat", "seccomp"};
+  const char* ops[] = {"SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE",       "SCMP_CMP_EQ",
+                       "SCMP_CMP_GE", "SCMP_CMP_GT", "SCMP_CMP_MASKED_EQ"};
+  const char* names[] = {"ptrace", "socket", "clone",  "ioctl",   "mount",  "personality",
+                         "openat", "prctl",  "getpid", "mknodat", "seccomp"};
   const auto base = code_of({});
   for (int round = 0; round < 60; ++round) {
     std::string json = cat("{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [");
     for (int i = 0; i < 14; ++i)
       json += cat(i ? "," : "", "{\"names\": [\"", names[random() % 11], "\"], \"action\": \"", actions[random() % 5],
-                  "\", \"args\": [{\"index\": ", random() % 3, ", \"value\": ", random() % 50, ", \"valueTwo\": ", random() % 50,
-                  ", \"op\": \"", ops[random() % 7], "\"}]}");
+                  "\", \"args\": [{\"index\": ", random() % 3, ", \"value\": ", random() % 50,
+                  ", \"valueTwo\": ", random() % 50, ", \"op\": \"", ops[random() % 7], "\"}]}");
     const auto code = code_of(from_file(json + "]}"));
     for (const char* name : names)
       for (int n = 0; n < 300; ++n) {
@@ -194,18 +206,25 @@ TEST(SeccompFile, NeverWidens) {
 }
 
 TEST(SeccompFile, BadFilesAreRefused) {
-  for (const char* json : {"", " ", "{", "[]", "3", "{}", R"({"defaultAction": 3})", R"({"defaultAction": "SCMP_ACT_FLY"})",
-                           R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": 3})", R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [3]})",
-                           R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": [], "action": "SCMP_ACT_KILL"}]})",
-                           R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"]}]})",
-                           R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_KILL", "args": [{"index": 6, "op": "SCMP_CMP_EQ"}]}]})",
-                           R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_KILL", "args": [{"index": 0, "value": -1, "op": "SCMP_CMP_EQ"}]}]})",
-                           R"({"defaultAction": "SCMP_ACT_ERRNO"})"}) {
+  for (
+      const char* json :
+      {"", " ", "{", "[]", "3", "{}", R"({"defaultAction": 3})", R"({"defaultAction": "SCMP_ACT_FLY"})",
+       R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": 3})",
+       R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [3]})",
+       R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": [], "action": "SCMP_ACT_KILL"}]})",
+       R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["read"]}]})",
+       R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_KILL",
+          "args": [{"index": 6, "op": "SCMP_CMP_EQ"}]}]})",
+       R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_KILL",
+          "args": [{"index": 0, "value": -1, "op": "SCMP_CMP_EQ"}]}]})",
+       R"({"defaultAction": "SCMP_ACT_ERRNO"})"}) {
     if (*json == '\0') continue;  // no file at all
     EXPECT_EQ(error_of(from_file(json)).rfind("syscalls.file: ", 0), 0u) << json;
   }
-  EXPECT_EQ(error_of(from_file(R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["execve"], "action": "SCMP_ACT_ERRNO"}]})")),
-            "syscalls.file: it denies execve, without which no program could start in the cell");
+  EXPECT_EQ(
+      error_of(from_file(
+          R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["execve"], "action": "SCMP_ACT_ERRNO"}]})")),
+      "syscalls.file: it denies execve, without which no program could start in the cell");
   EXPECT_FALSE(plan_seccomp(from_file(std::string(100000, '['))).ok());
 }
 

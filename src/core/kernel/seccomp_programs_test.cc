@@ -73,37 +73,57 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Program{"python", "/usr/bin/python3", kPython, "fine", ""},
         Program{"node", "/usr/bin/node",
-                "node -e 'const fs=require(\"fs\"),w=require(\"worker_threads\");fs.writeFileSync(\"a\",\"x\");fs.copyFileSync(\"a\",\"b\");"
-                "require(\"child_process\").execSync(\"true\");require(\"http\").createServer().listen(0,function(){this.close();"
+                "node -e 'const "
+                "fs=require(\"fs\"),w=require(\"worker_threads\");fs.writeFileSync(\"a\",\"x\");fs.copyFileSync(\"a\","
+                "\"b\");"
+                "require(\"child_process\").execSync(\"true\");require(\"http\").createServer().listen(0,function(){"
+                "this.close();"
                 "fs.promises.readFile(\"b\").then(()=>console.log(\"fine\"))})'",
                 "fine", ""},
         Program{"java", "/usr/bin/java", "java -version", "VM", ""},
         Program{"javac", "/usr/bin/javac",
-                "echo 'class A { public static void main(String[] a) { System.out.println(\"fine\"); } }' > A.java && javac A.java && java A", "fine",
-                ""},
-        Program{"gcc", "/usr/bin/gcc",
-                "printf '#include <stdio.h>\\nint main(){puts(\"fine\");}' > a.c && gcc -O2 -pipe a.c -o a && ./a && g++ -x c++ a.c && ./a.out", "fine", ""},
-        Program{"clang", "/usr/bin/clang", "echo 'int puts(const char*);int main(){return puts(\"fine\")<0;}' > a.c && clang a.c && ./a.out", "fine", ""},
-        Program{"bash", "/usr/bin/bash", "bash -c 'x=$(cat <(echo fine) | tr -d \"\\n\"); trap : USR1; kill -USR1 $$; sleep 0.01 & wait; echo $x'", "fine", ""},
-        Program{"git", "/usr/bin/git",
-                "git init -q . && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm x && git gc -q && git log --oneline && echo fine",
+                "echo 'class A { public static void main(String[] a) { System.out.println(\"fine\"); } }' > A.java && "
+                "javac A.java && java A",
                 "fine", ""},
-        Program{"perl", "/usr/bin/perl", "perl -e 'use Socket; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; print `echo fine`'", "fine", ""},
+        Program{"gcc", "/usr/bin/gcc",
+                "printf '#include <stdio.h>\\nint main(){puts(\"fine\");}' > a.c && gcc -O2 -pipe a.c -o a && ./a && "
+                "g++ -x c++ a.c && ./a.out",
+                "fine", ""},
+        Program{"clang", "/usr/bin/clang",
+                "echo 'int puts(const char*);int main(){return puts(\"fine\")<0;}' > a.c && clang a.c && ./a.out",
+                "fine", ""},
+        Program{
+            "bash", "/usr/bin/bash",
+            "bash -c 'x=$(cat <(echo fine) | tr -d \"\\n\"); trap : USR1; kill -USR1 $$; sleep 0.01 & wait; echo $x'",
+            "fine", ""},
+        Program{"git", "/usr/bin/git",
+                "git init -q . && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm x && git "
+                "gc -q && git log --oneline && echo fine",
+                "fine", ""},
+        Program{"perl", "/usr/bin/perl",
+                "perl -e 'use Socket; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; print `echo fine`'",
+                "fine", ""},
         Program{"tar", "/usr/bin/tar",
-                "mkdir d && echo x > d/f && tar czf a.tgz d && rm -r d && tar xzpf a.tgz && cp -a d e && ls -laR . && mv e g && install -m 755 d/f h && "
+                "mkdir d && echo x > d/f && tar czf a.tgz d && rm -r d && tar xzpf a.tgz && cp -a d e && ls -laR . && "
+                "mv e g && install -m 755 d/f h && "
                 "find . | xargs stat > /dev/null && sync && df . && id && ps > /dev/null && echo fine",
                 "fine", ""},
         Program{"go", "/usr/bin/go",
-                "export GOPATH=$PWD/p GOCACHE=$PWD/c GOTOOLCHAIN=local; printf 'package main\\nimport \"fmt\"\\nfunc main(){fmt.Println(\"fine\")}' > a.go && "
+                "export GOPATH=$PWD/p GOCACHE=$PWD/c GOTOOLCHAIN=local; printf 'package main\\nimport \"fmt\"\\nfunc "
+                "main(){fmt.Println(\"fine\")}' > a.go && "
                 "go run a.go",
                 "fine", ""},
-        Program{"rustc", "/usr/bin/rustc", "echo 'fn main(){std::thread::spawn(||println!(\"fine\")).join().unwrap();}' > a.rs && rustc a.rs && ./a", "fine",
-                ""}),
+        Program{
+            "rustc", "/usr/bin/rustc",
+            "echo 'fn main(){std::thread::spawn(||println!(\"fine\")).join().unwrap();}' > a.rs && rustc a.rs && ./a",
+            "fine", ""}),
     param_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, SeccompStrictRuns,
-    ::testing::Values(Program{"python", "/usr/bin/python3", "/usr/bin/python3 -c 'import json, threading, tempfile, subprocess; print(\"fine\")'", "fine", ""},
+    ::testing::Values(Program{"python", "/usr/bin/python3",
+                              "/usr/bin/python3 -c 'import json, threading, tempfile, subprocess; print(\"fine\")'",
+                              "fine", ""},
                       Program{"bash", "/usr/bin/bash", "bash -c 'echo fi$(echo ne)'", "fine", ""},
                       Program{"perl", "/usr/bin/perl", "perl -e 'print \"fine\"'", "fine", ""},
                       Program{"c", "/bin/ls", "ls / > /dev/null && echo fine", "fine", ""}),

@@ -73,12 +73,14 @@ TEST(SeccompLists, EachCallStandsInExactlyOneGroupPerBaseAndExists) {
 
 TEST_F(SeccompRules, PresetsAreEmbeddedAndEqualWhatTheListsCompileTo) {
   for (bool real : {false, true})
-    for (const char* base : {"default", "strict"}) EXPECT_EQ(plan_seccomp(with(base, real)).value().source, cat("embedded ", base));
+    for (const char* base : {"default", "strict"})
+      EXPECT_EQ(plan_seccomp(with(base, real)).value().source, cat("embedded ", base));
   ASSERT_EQ(kEmbeddedFilterCount, 12u);
   for (std::uint32_t i = 0; i < kEmbeddedFilterCount; ++i) {
     const EmbeddedFilter& f = kEmbeddedFilters[i];
     EXPECT_EQ(f.arch, kNativeArch);
-    const auto code = compile_filter(build_model(f.base, f.net, f.arch), f.notify ? Listener::kPresent : Listener::kNone);
+    const auto code =
+        compile_filter(build_model(f.base, f.net, f.arch), f.notify ? Listener::kPresent : Listener::kNone);
     EXPECT_EQ(code, std::vector<std::uint64_t>(f.insns, f.insns + f.count));
     EXPECT_LT(code.size(), 700u);
   }
@@ -89,7 +91,8 @@ TEST_F(SeccompRules, ForeignAbisAreKilled) {
   Filter i386 = def;
   i386.arch = 0x40000003;
   for (std::uint32_t n : {0u, 1u, 20u, 102u, 450u}) EXPECT_EQ(i386.nr(n), kDead);
-  for (std::uint32_t n : {0u, 1u, 59u, 101u, 450u, 512u, 545u, 0x3fffffffu}) EXPECT_EQ(def.nr(0x40000000u + n), kDead) << n;
+  for (std::uint32_t n : {0u, 1u, 59u, 101u, 450u, 512u, 545u, 0x3fffffffu})
+    EXPECT_EQ(def.nr(0x40000000u + n), kDead) << n;
 #endif
   Filter other = def;
   for (std::uint32_t arch : {0u, 0xc00000b7u, 0x40000028u, 0xc0000016u, 0xffffffffu}) {
@@ -109,7 +112,8 @@ TEST_F(SeccompRules, UnknownAndNegativeNumbersAnswerEnosys) {
   }
   for (std::uint32_t n : {470u + 1, 600u, 1000u, 0x3fffffffu, 0x80000000u, 0xc0000000u, 0xfffffffeu, 0xffffffffu})
     EXPECT_EQ(def.nr(n), fails(ENOSYS)) << n;
-  for (const char* name : {"clone3", "openat2", "cachestat", "file_setattr", "remap_file_pages"}) EXPECT_EQ(def(name), fails(ENOSYS)) << name;
+  for (const char* name : {"clone3", "openat2", "cachestat", "file_setattr", "remap_file_pages"})
+    EXPECT_EQ(def(name), fails(ENOSYS)) << name;
 #if defined(__x86_64__)
   for (const char* name : {"uselib", "ustat", "sysfs", "_sysctl", "create_module", "nfsservctl", "set_thread_area"})
     EXPECT_EQ(def(name), fails(ENOSYS)) << name;
@@ -117,20 +121,72 @@ TEST_F(SeccompRules, UnknownAndNegativeNumbersAnswerEnosys) {
 }
 
 TEST_F(SeccompRules, NamedDeniedCallsGoToTheListenerOrAnswerEperm) {
-  for (const char* name :
-       {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "perf_event_open", "bpf", "userfaultfd", "io_uring_setup",
-        "io_uring_enter", "io_uring_register", "keyctl", "add_key", "request_key", "mount", "umount2", "pivot_root", "open_tree",
-        "open_tree_attr", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "statmount", "listmount", "chroot",
-        "unshare", "setns", "swapon", "swapoff", "reboot", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
-        "quotactl", "quotactl_fd", "fanotify_init", "fanotify_mark", "open_by_handle_at", "name_to_handle_at", "lookup_dcookie", "acct",
-        "syslog", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "sethostname", "setdomainname", "vhangup", "memfd_secret",
-        "lsm_set_self_attr", "vmsplice", "io_setup", "io_submit"}) {
+  for (const char* name : {"ptrace",
+                           "process_vm_readv",
+                           "process_vm_writev",
+                           "pidfd_getfd",
+                           "kcmp",
+                           "perf_event_open",
+                           "bpf",
+                           "userfaultfd",
+                           "io_uring_setup",
+                           "io_uring_enter",
+                           "io_uring_register",
+                           "keyctl",
+                           "add_key",
+                           "request_key",
+                           "mount",
+                           "umount2",
+                           "pivot_root",
+                           "open_tree",
+                           "open_tree_attr",
+                           "move_mount",
+                           "fsopen",
+                           "fsconfig",
+                           "fsmount",
+                           "fspick",
+                           "mount_setattr",
+                           "statmount",
+                           "listmount",
+                           "chroot",
+                           "unshare",
+                           "setns",
+                           "swapon",
+                           "swapoff",
+                           "reboot",
+                           "kexec_load",
+                           "kexec_file_load",
+                           "init_module",
+                           "finit_module",
+                           "delete_module",
+                           "quotactl",
+                           "quotactl_fd",
+                           "fanotify_init",
+                           "fanotify_mark",
+                           "open_by_handle_at",
+                           "name_to_handle_at",
+                           "lookup_dcookie",
+                           "acct",
+                           "syslog",
+                           "settimeofday",
+                           "clock_settime",
+                           "adjtimex",
+                           "clock_adjtime",
+                           "sethostname",
+                           "setdomainname",
+                           "vhangup",
+                           "memfd_secret",
+                           "lsm_set_self_attr",
+                           "vmsplice",
+                           "io_setup",
+                           "io_submit"}) {
     EXPECT_EQ(def(name), kNotified) << name;
     EXPECT_EQ(strict(name), kNotified) << name;
     EXPECT_EQ(quiet(name), fails(EPERM)) << name;
   }
 #if defined(__x86_64__)
-  for (const char* name : {"iopl", "ioperm", "modify_ldt", "uretprobe", "uprobe"}) EXPECT_EQ(def(name), kNotified) << name;
+  for (const char* name : {"iopl", "ioperm", "modify_ldt", "uretprobe", "uprobe"})
+    EXPECT_EQ(def(name), kNotified) << name;
 #endif
 }
 
@@ -138,7 +194,8 @@ TEST_F(SeccompRules, CloneMakesThreadsAndProcessesButNoNamespaces) {
   EXPECT_EQ(def("clone", {17}), kOk);
   EXPECT_EQ(def("clone", {0x3d0f00}), kOk);  // pthread_create
   EXPECT_EQ(def("clone", {0x4111}), kOk);    // vfork
-  for (std::uint64_t flag : {0x00020000u, 0x02000000u, 0x04000000u, 0x08000000u, 0x10000000u, 0x20000000u, 0x40000000u}) {
+  for (std::uint64_t flag :
+       {0x00020000u, 0x02000000u, 0x04000000u, 0x08000000u, 0x10000000u, 0x20000000u, 0x40000000u}) {
     EXPECT_EQ(def("clone", {flag | 17}), kNotified) << flag;
     EXPECT_EQ(def("clone", {kHigh | flag}), kNotified) << flag;
   }
@@ -160,16 +217,19 @@ TEST_F(SeccompRules, SocketFamilies) {
     for (std::uint64_t family : {2, 10}) {
       for (std::uint64_t type : {raw, packet, std::uint64_t{4}, std::uint64_t{5}, std::uint64_t{6}})
         EXPECT_EQ((*f)("socket", {family, type, 0}), kNotified) << type;
-      for (auto [type, protocol] : {std::pair<std::uint64_t, std::uint64_t>{stream, 132}, {stream, 17}, {dgram, 1}, {dgram, 58}, {dgram, 136}})
+      for (auto [type, protocol] :
+           {std::pair<std::uint64_t, std::uint64_t>{stream, 132}, {stream, 17}, {dgram, 1}, {dgram, 58}, {dgram, 136}})
         EXPECT_EQ((*f)("socket", {family, type, protocol}), kNotified) << type << " " << protocol;
     }
   }
   for (std::uint64_t family : {std::uint64_t{2}, std::uint64_t{10}, kHigh | 2})
-    for (auto [type, protocol] : {std::pair<std::uint64_t, std::uint64_t>{stream, 0}, {stream, 6}, {dgram, 0}, {dgram | 04000, 17}}) {
+    for (auto [type, protocol] :
+         {std::pair<std::uint64_t, std::uint64_t>{stream, 0}, {stream, 6}, {dgram, 0}, {dgram | 04000, 17}}) {
       EXPECT_EQ(def("socket", {family, type, protocol}), kOk);
       EXPECT_EQ(net("socket", {family, type, protocol}), kOk);
       EXPECT_EQ(strict("socket", {family, type, protocol}), kNotified);
-      EXPECT_EQ(bare("socket", {family, type, protocol}), kNotified) << "without a network of its own it would be the host's";
+      EXPECT_EQ(bare("socket", {family, type, protocol}), kNotified)
+          << "without a network of its own it would be the host's";
     }
   EXPECT_EQ(net("socket", {16, raw, 0}), kOk);
   for (const Filter* f : {&def, &strict, &bare}) EXPECT_EQ((*f)("socket", {16, raw, 0}), fails(EAFNOSUPPORT));
@@ -184,8 +244,10 @@ TEST_F(SeccompRules, HighBitsDoNotHideIoctlAndPrctl) {
     for (std::uint64_t cmd : {0x5401, 0x5413, 0x5421, 0x541b, 0x5450}) EXPECT_EQ(def("ioctl", {0, high | cmd}), kOk);
     for (std::uint64_t cmd : {1024, 1026}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kNotified);
     for (std::uint64_t cmd : {1, 3, 6, 1025, 1030, 1031, 1033}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kOk);
-    for (std::uint64_t option : {1, 4, 15, 22, 36, 38, 47, 0x53564d41, 0x59616d61}) EXPECT_EQ(def("prctl", {high | option}), kOk) << option;
-    for (std::uint64_t option : {0, 5, 28, 31, 32, 33, 35, 57, 59, 62, 67, 69, 78, 1000}) EXPECT_EQ(def("prctl", {high | option}), fails(EINVAL)) << option;
+    for (std::uint64_t option : {1, 4, 15, 22, 36, 38, 47, 0x53564d41, 0x59616d61})
+      EXPECT_EQ(def("prctl", {high | option}), kOk) << option;
+    for (std::uint64_t option : {0, 5, 28, 31, 32, 33, 35, 57, 59, 62, 67, 69, 78, 1000})
+      EXPECT_EQ(def("prctl", {high | option}), fails(EINVAL)) << option;
     EXPECT_EQ(def("madvise", {0, 0, high | 12}), fails(EINVAL));
     EXPECT_EQ(def("madvise", {0, 0, high | 4}), kOk);
     EXPECT_EQ(def("personality", {high | 0}), kOk);
@@ -211,7 +273,8 @@ TEST_F(SeccompRules, SetIdBitsAndDevicesAreRefusedWhereverAModeIsSeen) {
       EXPECT_EQ(def("open", {1, 02, mode}), kOk) << "the mode register is garbage without O_CREAT";
 #endif
       EXPECT_EQ(def("fchmod", {1, mode}), kNotified);
-      for (const char* name : {"fchmodat", "fchmodat2", "mkdirat", "mknodat"}) EXPECT_EQ(def(name, {1, 1, mode}), kNotified) << name;
+      for (const char* name : {"fchmodat", "fchmodat2", "mkdirat", "mknodat"})
+        EXPECT_EQ(def(name, {1, 1, mode}), kNotified) << name;
       EXPECT_EQ(def("openat", {1, 1, kHigh | 0101, mode}), kNotified);
       EXPECT_EQ(def("openat", {1, 1, 020200002, mode}), kNotified);
       EXPECT_EQ(def("openat", {1, 1, 0, mode}), kOk);
@@ -220,8 +283,10 @@ TEST_F(SeccompRules, SetIdBitsAndDevicesAreRefusedWhereverAModeIsSeen) {
   EXPECT_EQ(def("fchmodat", {1, 1, 01777}), kOk);
   EXPECT_EQ(def("mkdirat", {1, 1, 0755}), kOk);
   for (std::uint64_t type : {0, 0100000, 0010000, 0140000}) EXPECT_EQ(def("mknodat", {1, 1, type | 0644}), kOk) << type;
-  for (std::uint64_t type : {0020000, 0060000, 0040000, 0120000, 0170000}) EXPECT_EQ(def("mknodat", {1, 1, type | 0644}), kNotified) << type;
-  for (const char* name : {"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "fremovexattr", "removexattrat"})
+  for (std::uint64_t type : {0020000, 0060000, 0040000, 0120000, 0170000})
+    EXPECT_EQ(def("mknodat", {1, 1, type | 0644}), kNotified) << type;
+  for (const char* name :
+       {"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "fremovexattr", "removexattrat"})
     EXPECT_EQ(def(name), fails(EOPNOTSUPP)) << name;
   EXPECT_EQ(def("getxattr"), kOk);
 }
@@ -248,16 +313,35 @@ TEST_F(SeccompRules, StrictHasNoWritableExecutableMemoryAndNoSplice) {
 TEST_F(SeccompRules, WhatProgramsProbeIsAnsweredWithoutARecord) {
   EXPECT_EQ(def("sync"), fails(0));
   EXPECT_EQ(def("syncfs"), kOk);
-  for (const char* name : {"mbind", "set_mempolicy", "move_pages", "migrate_pages"}) EXPECT_EQ(def(name), fails(EPERM)) << name;
-  for (const char* name : {"get_mempolicy", "rseq", "membarrier", "futex_waitv", "close_range", "faccessat2", "epoll_pwait2", "statx",
-                           "landlock_restrict_self", "pidfd_open", "pidfd_send_signal", "execveat", "restart_syscall", "kill", "setuid",
-                           "capset", "mseal", "copy_file_range", "flock", "getrandom"})
+  for (const char* name : {"mbind", "set_mempolicy", "move_pages", "migrate_pages"})
+    EXPECT_EQ(def(name), fails(EPERM)) << name;
+  for (const char* name : {"get_mempolicy",
+                           "rseq",
+                           "membarrier",
+                           "futex_waitv",
+                           "close_range",
+                           "faccessat2",
+                           "epoll_pwait2",
+                           "statx",
+                           "landlock_restrict_self",
+                           "pidfd_open",
+                           "pidfd_send_signal",
+                           "execveat",
+                           "restart_syscall",
+                           "kill",
+                           "setuid",
+                           "capset",
+                           "mseal",
+                           "copy_file_range",
+                           "flock",
+                           "getrandom"})
     EXPECT_EQ(def(name), kOk) << name;
 }
 
 TEST(SeccompNames, DenialsAreNamedWithTheirFix) {
   const std::uint32_t arch = audit_arch(kNativeArch);
-  auto describe = [&](std::string_view name, std::uint64_t a0 = 0, std::uint64_t a1 = 0, std::uint64_t a2 = 0, std::uint64_t a3 = 0) {
+  auto describe = [&](std::string_view name, std::uint64_t a0 = 0, std::uint64_t a1 = 0, std::uint64_t a2 = 0,
+                      std::uint64_t a3 = 0) {
     const std::uint64_t args[6] = {a0, a1, a2, a3, 0, 0};
     return describe_denial(static_cast<int>(syscall_number(name, kNativeArch).value()), arch, args);
   };

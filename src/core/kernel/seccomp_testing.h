@@ -37,14 +37,28 @@ inline std::uint32_t run_bpf(std::span<const std::uint64_t> program, const secco
         if (f.k % 4 || f.k + 4 > sizeof data) return kBroken;
         std::memcpy(&a, reinterpret_cast<const char*>(&data) + f.k, 4);
         break;
-      case BPF_ALU | BPF_AND | BPF_K: a &= f.k; break;
-      case BPF_JMP | BPF_JA: pc += f.k; break;
-      case BPF_JMP | BPF_JEQ | BPF_K: pc += a == f.k ? f.jt : f.jf; break;
-      case BPF_JMP | BPF_JGT | BPF_K: pc += a > f.k ? f.jt : f.jf; break;
-      case BPF_JMP | BPF_JGE | BPF_K: pc += a >= f.k ? f.jt : f.jf; break;
-      case BPF_JMP | BPF_JSET | BPF_K: pc += (a & f.k) ? f.jt : f.jf; break;
-      case BPF_RET | BPF_K: return f.k;
-      default: return kBroken;
+      case BPF_ALU | BPF_AND | BPF_K:
+        a &= f.k;
+        break;
+      case BPF_JMP | BPF_JA:
+        pc += f.k;
+        break;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        pc += a == f.k ? f.jt : f.jf;
+        break;
+      case BPF_JMP | BPF_JGT | BPF_K:
+        pc += a > f.k ? f.jt : f.jf;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        pc += a >= f.k ? f.jt : f.jf;
+        break;
+      case BPF_JMP | BPF_JSET | BPF_K:
+        pc += (a & f.k) ? f.jt : f.jf;
+        break;
+      case BPF_RET | BPF_K:
+        return f.k;
+      default:
+        return kBroken;
     }
   }
   return kBroken;
@@ -52,24 +66,36 @@ inline std::uint32_t run_bpf(std::span<const std::uint64_t> program, const secco
 
 inline bool holds(const Condition& c, std::uint64_t x) {
   switch (c.op) {
-    case Compare::kNone: return true;
-    case Compare::kMaskedEqual: return (x & c.mask) == c.value;
-    case Compare::kAnyBit: return (x & c.mask) != 0;
-    case Compare::kNotEqual: return x != c.value;
-    case Compare::kLess: return x < c.value;
-    case Compare::kLessEqual: return x <= c.value;
-    case Compare::kGreater: return x > c.value;
-    case Compare::kGreaterEqual: return x >= c.value;
+    case Compare::kNone:
+      return true;
+    case Compare::kMaskedEqual:
+      return (x & c.mask) == c.value;
+    case Compare::kAnyBit:
+      return (x & c.mask) != 0;
+    case Compare::kNotEqual:
+      return x != c.value;
+    case Compare::kLess:
+      return x < c.value;
+    case Compare::kLessEqual:
+      return x <= c.value;
+    case Compare::kGreater:
+      return x > c.value;
+    case Compare::kGreaterEqual:
+      return x >= c.value;
   }
   return false;
 }
 
 inline std::uint32_t action_of(Answer a) {
   switch (a.ruling) {
-    case Ruling::kAllow: return SECCOMP_RET_ALLOW;
-    case Ruling::kNotify: return SECCOMP_RET_USER_NOTIF;
-    case Ruling::kErrno: return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(a.err);
-    case Ruling::kKill: break;
+    case Ruling::kAllow:
+      return SECCOMP_RET_ALLOW;
+    case Ruling::kNotify:
+      return SECCOMP_RET_USER_NOTIF;
+    case Ruling::kErrno:
+      return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(a.err);
+    case Ruling::kKill:
+      break;
   }
   return SECCOMP_RET_KILL_PROCESS;
 }
@@ -92,10 +118,10 @@ inline std::uint32_t run_model(const FilterModel& model, const seccomp_data& dat
 }
 
 struct Outcome {
-  int status = -1;                          // as waitpid gave it
-  std::map<std::string, int> denied;        // what the listener was told: sentence → times
+  int status = -1;                    // as waitpid gave it
+  std::map<std::string, int> denied;  // what the listener was told: sentence → times
   std::map<std::string, std::string> fixes;
-  std::string output;                       // stdout and stderr
+  std::string output;  // stdout and stderr
   int exit_code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
   int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
 };
@@ -173,8 +199,10 @@ inline Outcome run_under(std::span<const std::uint64_t> program, bool listen, co
     if (fds[0].revents) {
       char buffer[4096];
       const ssize_t n = read(pipes[0], buffer, sizeof buffer);
-      if (n > 0) out.output.append(buffer, static_cast<std::size_t>(n));
-      else open = false;
+      if (n > 0)
+        out.output.append(buffer, static_cast<std::size_t>(n));
+      else
+        open = false;
     }
   }
   waitpid(pid, &out.status, 0);

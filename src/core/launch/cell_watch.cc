@@ -68,8 +68,9 @@ Result<void> Cell::on_prog(const Host& host) {
     // Close-on-exec did it: the program runs. During set-up it means that the process died before it was ready.
     prog_.reset();
     exec_ok_ = state_ == State::kRunning;
-    if (state_ == State::kSettingUp) return make_error(ErrorCode::kInternal, "the program's process ended before it was ready");
-    return {};
+    if (state_ != State::kSettingUp) return {};
+    if (ctl_.valid()) TRY(on_ctl());  // init says which step it was
+    return make_error(ErrorCode::kInternal, "the program's process ended before it was ready");
   }
   if (m.size < offsetof(Record, op_ns)) return make_error(ErrorCode::kInternal, "the program's process sent a short record");
   if (record.type == RecordType::kFailed) {

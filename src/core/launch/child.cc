@@ -81,7 +81,8 @@ Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, cons
   sources[count++] = fds.ctl;
   sources[count++] = fds.prog;
   sources[count++] = plan.bytes.get();
-  sources[count++] = fds.lock;
+  // Without a lock the number is taken all the same, so that nothing init opens lands on it.
+  sources[count++] = fds.lock >= 0 ? fds.lock : plan.bytes.get();
   for (int fd : fds.inherited) sources[count++] = fd;
   ChildArgs args{sources, count, init_fd, plan.clone_flags != 0};
   TRY_SET(sys::Child child, sys::clone_vfork(plan.clone_flags, cgroup_fd, become_init, &args));
