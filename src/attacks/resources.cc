@@ -213,6 +213,7 @@ Outcome output_flood(const Args& args) {
   const long most = args.number(0, 64) * kMiB;
   static char block[1 << 16];
   memset(block, 'y', sizeof block);
+  block[sizeof block - 1] = '\n';  // the result has a line of its own
   signal(SIGPIPE, SIG_IGN);
   for (long total = 0; total < most;) {
     ssize_t n = write(1, block, sizeof block);

@@ -206,6 +206,7 @@ Result<void> Scene::mend() {
     unlink(canary_.c_str());
     TRY(put_file(canary_, kCanaryText, 0666));
   }
+  if (victim_ > 0 && waitpid(victim_, nullptr, WNOHANG) == victim_) victim_ = -1;
   if (victim_ <= 0) TRY(start_victim());
   return {};
 }

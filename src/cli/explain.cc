@@ -3,7 +3,6 @@
 #include "cli/help.h"
 #include "cli/job.h"
 #include "cli/say.h"
-#include "core/policy/validate.h"
 
 namespace hotcell {
 
@@ -15,12 +14,9 @@ Result<std::string> explain(const Parsed& parsed) {
     TRY_SET(std::string json, explain_json(job.policy, job.request, job.launcher));
     return json.ends_with('\n') ? json : json + "\n";
   }
-  std::string text;
-  for (const auto& line : describe(job.policy)) text += line + "\n";
-  for (const auto& note : job.notes) text += cat("note: ", note, "\n");
-  TRY_SET(std::string plan, explain_text(job.policy, job.request, job.launcher));
-  text += cat("\n", plan);
-  return text.ends_with('\n') ? text : text + "\n";
+  TRY_SET(std::string text, explain_text(job.policy, job.request, job.launcher));
+  for (const auto& note : job.notes) text += cat("note: ", printable(note), "\n");
+  return text;
 }
 
 }  // namespace

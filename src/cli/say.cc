@@ -7,8 +7,13 @@
 
 namespace hotcell {
 
+namespace {
+constexpr std::size_t kLongest = 2000;  // a name of a megabyte must not become a message of one
+}  // namespace
+
 void say(std::string_view sentence) {
-  sys::write_all(STDERR_FILENO, cat("hotcell: ", printable(sentence), "\n"))
+  bool cut = sentence.size() > kLongest;
+  sys::write_all(STDERR_FILENO, cat("hotcell: ", printable(sentence.substr(0, kLongest)), cut ? "...\n" : "\n"))
       .ignore("without stderr there is nobody to tell; the exit code still says it");
 }
 

@@ -31,7 +31,8 @@ TEST(Profile, EveryKeyReachesThePolicy) {
 name: everything
 description: all of it
 language: python
-limits: {memory: 1G, disk: 2G, output: 3K, cpu_time: 4s, timeout: 5m, cpus: 1.5, processes: 6, open_files: 7, stack: 16M, address_space: 8G, on_output: truncate}
+limits: {memory: 1G, disk: 2G, output: 3K, cpu_time: 4s, timeout: 5m, cpus: 1.5, processes: 6,
+  open_files: 7, stack: 16M, address_space: 8G, on_output: truncate}
 filesystem:
   read: [/data, "/with space"]
   write: [/out]
@@ -64,9 +65,9 @@ time_ns: true
   EXPECT_EQ(p.filesystem.grants,
             (std::vector<FsGrant>{
                 {"/data", Access::kRead, ""}, {"/with space", Access::kRead, ""}, {"/out", Access::kWrite, ""}}));
-  EXPECT_EQ(p.filesystem.grants[2].origin, "/etc/h/p.yaml:8");
+  EXPECT_EQ(p.filesystem.grants[2].origin, "/etc/h/p.yaml:9");
   EXPECT_EQ(p.filesystem.deny, (std::vector<FsDeny>{{"**/.env", ""}, {"/data/secret", ""}}));
-  EXPECT_EQ(p.filesystem.deny[1].origin, "/etc/h/p.yaml:9");
+  EXPECT_EQ(p.filesystem.deny[1].origin, "/etc/h/p.yaml:10");
   EXPECT_FALSE(p.filesystem.writable_scratch);
   EXPECT_EQ(p.network, (Network{NetworkMode::kProxy, RuleMode::kBlocklist, {"a.example"}, {"*.b.example"}}));
   EXPECT_EQ(p.syscalls, (Syscalls{"strict", {"mmap"}, {"ptrace"}, "/etc/h/oci.json"}));

@@ -239,7 +239,7 @@ class Reader {
   ProfileText out_;
 };
 
-// R: the reader, n: the value, f: the name of the field in messages.
+// r: the reader, n: the value, f: the name of the field in messages.
 #define KEY(name, expr)                                                                           \
   Key {                                                                                           \
     name, [](Reader& r, const YamlNode& n, const std::string& f) -> Result<void> { return expr; } \
@@ -272,14 +272,16 @@ const std::array<Reader::Key, 12> Reader::kLimits = {{
     KEY("cpu_time", r.parsed(n, f, r.out_.patch.limits.cpu_time, parse_duration)),
     KEY("wall", r.wall(n, f)),
     KEY("timeout", r.wall(n, f)),
-    KEY("cpus", is_none(n) ? (r.out_.patch.limits.cpus = 0, Result<void>()) : r.parsed(n, f, r.out_.patch.limits.cpus, parse_cpus)),
+    KEY("cpus", is_none(n) ? (r.out_.patch.limits.cpus = 0, Result<void>())
+                    : r.parsed(n, f, r.out_.patch.limits.cpus, parse_cpus)),
     KEY("processes", r.parsed(n, f, r.out_.patch.limits.processes, parse_count)),
     KEY("open_files", r.parsed(n, f, r.out_.patch.limits.open_files, parse_count)),
     KEY("stack", r.parsed(n, f, r.out_.patch.limits.stack, parse_bytes)),
     KEY("address_space", is_none(n) ? (r.out_.patch.limits.address_space.emplace(), Result<void>())
                                     : r.parsed(n, f, r.out_.patch.limits.address_space.emplace(), parse_bytes)),
     Key{"on_output", [](Reader& r, const YamlNode& n, const std::string& f) -> Result<void> {
-          TRY_SET(r.out_.patch.on_output, r.choice<OnOutput>(n, f, {{"kill", OnOutput::kKill}, {"truncate", OnOutput::kTruncate}}));
+          using enum OnOutput;
+          TRY_SET(r.out_.patch.on_output, r.choice<OnOutput>(n, f, {{"kill", kKill}, {"truncate", kTruncate}}));
           return {};
         }},
 }};
