@@ -28,8 +28,8 @@ Result<void> try_backend(std::string_view name) {
   request.argv = {"/bin/true"};
   TRY_SET(Report report, launcher->run(policy, std::move(request)));
   if (report.verdict.status() == RunStatus::kCompleted) return {};
-  return make_error(ErrorCode::kInternal,
-                    cat("/bin/true ended with ", to_string(report.verdict.reason), report.error.empty() ? "" : ": ", report.error));
+  return make_error(ErrorCode::kInternal, cat("/bin/true ended with ", to_string(report.verdict.reason),
+                                              report.error.empty() ? "" : ": ", report.error));
 }
 
 std::array<Backend, 2> try_all() {

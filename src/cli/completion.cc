@@ -89,7 +89,8 @@ std::string bash_completion() {
   out +=
       "  for ((i = 2; i < COMP_CWORD; i++)); do\n"
       "    if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
-      "      ((i == COMP_CWORD - 1)) && COMPREPLY=($(compgen -c -- \"$cur\")) || COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+      "      ((i == COMP_CWORD - 1)) && COMPREPLY=($(compgen -c -- \"$cur\")) || COMPREPLY=($(compgen -f -- "
+      "\"$cur\"))\n"
       "      return\n"
       "    fi\n"
       "  done\n"
@@ -128,8 +129,10 @@ std::string zsh_completion() {
       "  if ((CURRENT == 2)); then\n"
       "    local -a commands=(\n";
   for (const auto& c : commands()) out += cat("      ", quoted_text(cat(c.name, ":", zsh_text(c.summary))), "\n");
-  out += "    )\n    _describe command commands\n    return\n  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n"
-         "  case $command in\n";
+  out +=
+      "    )\n    _describe command commands\n    return\n  fi\n  local command=$words[2]\n  shift words\n  "
+      "((CURRENT--))\n"
+      "  case $command in\n";
   for (const auto& c : commands()) {
     out += cat("    ", c.name, ")\n      _arguments -S");
     for (const auto& o : options()) {
@@ -146,7 +149,9 @@ std::string zsh_completion() {
 }
 
 std::string fish_completion() {
-  std::string out = "# fish completion for hotcell: hotcell completion fish | source\ncomplete -c hotcell -n __fish_use_subcommand -f\n";
+  std::string out =
+      "# fish completion for hotcell: hotcell completion fish | source\ncomplete -c hotcell -n __fish_use_subcommand "
+      "-f\n";
   for (const auto& c : commands()) {
     out += cat("complete -c hotcell -n __fish_use_subcommand -a ", c.name, " -d ", quoted_text(c.summary), "\n");
     std::string here = cat("complete -c hotcell -n '__fish_seen_subcommand_from ", c.name, "'");

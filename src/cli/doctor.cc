@@ -26,10 +26,10 @@ Result<Report> try_default_cell(const std::string& backend) {
   return launcher->run(default_policy(), std::move(request));
 }
 
-// For tests, not for people: they pick one attack, or show that the attacks work where there is no cell.
+// Not in the help: for tests, which pick one attack or another backend, or show that the attacks work without a cell.
 struct Hidden {
   bool control = false;
-  std::string only;
+  std::string only, backend = "native";
   std::vector<std::string_view> rest;
 };
 Hidden take_hidden(Args args) {
@@ -37,6 +37,7 @@ Hidden take_hidden(Args args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--control") h.control = true;
     else if (args[i] == "--only" && i + 1 < args.size()) h.only = args[++i];
+    else if (args[i] == "--backend" && i + 1 < args.size()) h.backend = args[++i];
     else h.rest.push_back(args[i]);
   }
   return h;
@@ -53,10 +54,9 @@ int cmd_doctor(Args args) {
     return refuse(make_error(ErrorCode::kInvalid, cat("doctor takes no words, got ", parsed.value().words.front())));
   const bool json = parsed.value().has(Opt::kJson);
   const bool colour = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nullptr;
-  const std::string backend(parsed.value().last(Opt::kBackend).value_or("native"));
   if (parsed.value().has(Opt::kAttack)) {
     AttackOptions options;
-    options.backend = backend;
+    options.backend = hidden.backend;
     options.json = json;
     options.colour = colour;
     options.control = hidden.control;
@@ -66,7 +66,7 @@ int cmd_doctor(Args args) {
   if (hidden.control || !hidden.only.empty())
     return refuse(make_error(ErrorCode::kInvalid, "--control and --only go with --attack"));
 
-  const DoctorReport report = make_doctor_report(sys::probe(), try_default_cell(backend));
+  const DoctorReport report = make_doctor_report(sys::probe(), try_default_cell(hidden.backend));
   if (int failed = print(json ? doctor_json(report) : doctor_text(report, colour)); failed != 0) return failed;
   return report.ok ? 0 : 1;
 }

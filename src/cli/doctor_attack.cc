@@ -128,6 +128,7 @@ Result<std::vector<AttackOutcome>> attack_all(const AttackOptions& options, cons
     TRY_SET(launcher, Launcher::create(launch));
   }
   std::vector<AttackOutcome> all;
+  if (!options.json) print(cat(padded("attack", 29), padded("stopped by", 28), padded("verdict", 11), "  time\n"));
   for (const AttackRow& row : attack_rows()) {
     if (!options.only.empty() && row.name != options.only) continue;
     if (options.control && row.control.empty()) continue;

@@ -37,7 +37,8 @@ bool EventWriter::flush(int wait_ms) {
     struct pollfd p = {fd_, POLLOUT, 0};
     int ready = ::poll(&p, 1, wait_ms);
     if (ready == 0 || (ready < 0 && errno == EINTR)) return false;
-    // What polls writable takes PIPE_BUF bytes without blocking; the descriptor is shared, so O_NONBLOCK is not ours to set.
+    // What polls writable takes PIPE_BUF bytes without blocking; the descriptor is shared, so O_NONBLOCK is not ours to
+    // set.
     ssize_t n = ::write(fd_, buffer_.data(), std::min<std::size_t>(buffer_.size(), PIPE_BUF));
     if (n < 0 && errno == EINTR) return false;
     if (n < 0) {

@@ -53,7 +53,8 @@ std::string usage(const CommandSpec& command) {
 }  // namespace
 
 std::string short_help() {
-  std::string out = "hotcell runs code nobody has read yet in a cell of its own.\n\nUsage: hotcell COMMAND [options]\n\n";
+  std::string out =
+      "hotcell runs code nobody has read yet in a cell of its own.\n\nUsage: hotcell COMMAND [options]\n\n";
   for (const auto& c : commands()) append_row(out, std::string(c.name), c.summary);
   out += "\nTry: hotcell run -- ls -la /\nMore: hotcell help COMMAND, man hotcell\n";
   return out;

@@ -52,8 +52,8 @@ TEST(Manual, TheShippedPageIsTheCurrentOne) {
 TEST(Completion, EveryUsableOptionIsOfferedByEveryShell) {
   for (const auto& script : {bash_completion(), zsh_completion(), fish_completion()}) {
     for (const auto& o : options()) {
-      bool offered = contains(script, o.name) ||
-                     contains(script, cat(o.name.starts_with("--") ? " -l " : " -s ", o.name.substr(o.name.find_first_not_of('-'))));
+      bool offered = contains(script, o.name) || contains(script, cat(o.name.starts_with("--") ? " -l " : " -s ",
+                                                                      o.name.substr(o.name.find_first_not_of('-'))));
       EXPECT_TRUE(offered || o.hidden || !o.refused.empty()) << o.name;
     }
     for (const auto& c : commands()) EXPECT_TRUE(contains(script, c.name));

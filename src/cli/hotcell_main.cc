@@ -47,7 +47,8 @@ int hotcell_main(Args args) {
   for (const auto& c : commands()) names.push_back(c.name);
   auto hint = did_you_mean(name, names);
   auto kind = name.starts_with('-') ? "option" : "command";
-  return refuse(make_error(ErrorCode::kInvalid, cat("unknown ", kind, " ", name, hint.empty() ? "; see hotcell help" : hint)));
+  return refuse(
+      make_error(ErrorCode::kInvalid, cat("unknown ", kind, " ", name, hint.empty() ? "; see hotcell help" : hint)));
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what) {
   auto prefix = program ? std::string() : cat(what, ": ");
   if (!opened.ok()) {
     int err = opened.error().err;
-    auto hint = program && path.find('/') == std::string_view::npos ? cat(" (a program: hotcell run -- ", path, ")") : "";
+    auto hint =
+        program && path.find('/') == std::string_view::npos ? cat(" (a program: hotcell run -- ", path, ")") : "";
     if (program && (err == ENOENT || err == ENOTDIR)) {
       return make_error(ErrorCode::kNotFound, cat(path, ": no such file", hint));
     }

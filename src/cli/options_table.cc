@@ -59,8 +59,8 @@ constexpr std::array kOptions = {
                "default: the native backend; enhanced: the same, and every layer must be fully in force or nothing "
                "starts. The others are not in this version.",
                "off|default|enhanced|container|maximum", false, kRunning},
-    OptionSpec{Opt::kTier, kPolicy, "--tier", "", "TIER", "light: a cell on this kernel. strong is not in this version.",
-               "light|strong", false, kRunning},
+    OptionSpec{Opt::kTier, kPolicy, "--tier", "", "TIER",
+               "light: a cell on this kernel. strong is not in this version.", "light|strong", false, kRunning},
     OptionSpec{Opt::kBackend, kPolicy, "--backend", "", "NAME",
                "native: namespaces, Landlock, seccomp, cgroups. landlock: no namespaces, for places that forbid them.",
                "native|landlock", false, kRunning},
@@ -121,8 +121,8 @@ constexpr std::array kOptions = {
                "Let the proxy add a secret to requests to HOST. Not in this version.", "", true, kRunning,
                Complete::kNothing, false, "there is no egress proxy in this version"},
 
-    OptionSpec{Opt::kJson, kReporting, "--json", "", "",
-               "Print the result as JSON; the program's output is inside it.", "", false, kListing},
+    OptionSpec{Opt::kJson, kReporting, "--json", "", "", "Print the result as JSON; the program's output is inside it.",
+               "", false, kListing},
     OptionSpec{Opt::kStatusFd, kReporting, "--status-fd", "", "N",
                "Write events to descriptor N, one JSON object per line.", "", false, kRunOnly},
     OptionSpec{Opt::kExplainDenials, kReporting, "--explain-denials", "", "",

@@ -100,11 +100,15 @@ TEST(OptionTable, EveryOptionOfTheContractIsThere) {
   for (const auto& o : options()) {
     if (applies(o, Command::kRun)) names.insert(o.name);
   }
-  for (std::string_view name :
-       {"--profile", "--level", "--backend", "--memory", "--cpu-time", "--cpus", "--timeout", "--processes", "--open-files",
-        "--disk", "--output", "--read", "--write", "--deny", "--env", "--workdir", "--stdin", "--file", "--network",
-        "--allow-domain", "--block-domain", "--secret", "--tier", "--require", "--on-output", "--rich", "--json",
-        "--status-fd", "--explain-denials", "--no-verify", "--no-warm", "--daemon", "--language", "-c"}) {
+  for (std::string_view name : {"--profile",         "--level",     "--backend", "--memory",
+                                "--cpu-time",        "--cpus",      "--timeout", "--processes",
+                                "--open-files",      "--disk",      "--output",  "--read",
+                                "--write",           "--deny",      "--env",     "--workdir",
+                                "--stdin",           "--file",      "--network", "--allow-domain",
+                                "--block-domain",    "--secret",    "--tier",    "--require",
+                                "--on-output",       "--rich",      "--json",    "--status-fd",
+                                "--explain-denials", "--no-verify", "--no-warm", "--daemon",
+                                "--language",        "-c"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

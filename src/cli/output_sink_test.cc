@@ -37,7 +37,8 @@ TEST(OutputSink, ASlowReaderDoesNotMakeASmallWriterWait) {
   OutputSink sink(pipe.value().write.get());
   std::string text = pattern(900 << 10);
   auto before = Clock::now();
-  for (std::size_t at = 0; at < text.size(); at += 65536) sink.push(std::string_view(text).substr(at, 65536), before + milliseconds(60000));
+  for (std::size_t at = 0; at < text.size(); at += 65536)
+    sink.push(std::string_view(text).substr(at, 65536), before + milliseconds(60000));
   EXPECT_LT(Clock::now() - before, milliseconds(5000));
   EXPECT_TRUE(sink.waiting());
   std::string got;
@@ -64,7 +65,8 @@ TEST(OutputSink, NothingIsLostOrReorderedUnderBackpressure) {
   std::string text = pattern(5 << 20), got;
   std::thread reader([&] { got = read_all(pipe.value().read.get()); });
   OutputSink sink(pipe.value().write.get());
-  for (std::size_t at = 0; at < text.size(); at += 40000) sink.push(std::string_view(text).substr(at, 40000), Clock::now() + milliseconds(60000));
+  for (std::size_t at = 0; at < text.size(); at += 40000)
+    sink.push(std::string_view(text).substr(at, 40000), Clock::now() + milliseconds(60000));
   sink.finish();
   pipe.value().write.reset();
   reader.join();

@@ -110,7 +110,8 @@ bool is_under(std::string_view path, std::string_view folder) {
 bool is_visible(const Policy& policy, std::string_view shown, std::string_view real) {
   const auto& grants = policy.filesystem.grants;
   auto has_place = [&](std::string_view path) {
-    return is_system(path) || std::any_of(grants.begin(), grants.end(), [&](auto& g) { return is_under(path, g.path); });
+    return is_system(path) ||
+           std::any_of(grants.begin(), grants.end(), [&](auto& g) { return is_under(path, g.path); });
   };
   if (!has_place(shown)) return false;
   bool reached = has_place(real);

@@ -34,8 +34,8 @@ Result<void> require_layer(std::string_view name, std::set<Layer>& required) {
   std::string list;
   for (auto known : kLayerNames) list += cat(" ", known);
   auto hint = did_you_mean(name, kLayerNames);
-  return make_error(ErrorCode::kInvalid,
-                    cat("--require: unknown layer ", quoted(name), hint, hint.empty() ? ";" : "", " one of: all", list));
+  return make_error(ErrorCode::kInvalid, cat("--require: unknown layer ", quoted(name), hint, hint.empty() ? ";" : "",
+                                             " one of: all", list));
 }
 
 Result<void> add_level(std::string_view level, PolicyPatch& patch) {

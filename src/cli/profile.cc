@@ -76,7 +76,8 @@ int show(const Parsed& parsed) {
   auto loaded = load_profile(parsed.words[1], search_here());
   if (!loaded.ok()) return refuse_profile(std::move(loaded).error());
   if (auto form = parsed.last(Opt::kSeccomp)) {
-    if (parsed.has(Opt::kJson)) return refuse(bad("profile show: --json and --seccomp do not go together; --seccomp oci is JSON"));
+    if (parsed.has(Opt::kJson))
+      return refuse(bad("profile show: --json and --seccomp do not go together; --seccomp oci is JSON"));
     if (*form == "bpf" && ::isatty(STDOUT_FILENO) == 1) {
       return refuse(bad("profile show: --seccomp bpf writes bytes; send them to a file or a pipe"));
     }

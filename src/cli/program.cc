@@ -123,7 +123,8 @@ Result<void> check_shebang(std::string_view line, std::string_view file, const P
   if (!interpreter.starts_with('/')) return not_executable(cat(file, ": its #! line names no absolute path"));
   auto found = real_path(interpreter, file);
   if (!found.ok()) return not_found(cat(file, ": its interpreter ", interpreter, " is not there"));
-  if (!is_visible(policy, interpreter, found.value())) return not_found(cat(file, ": ", hidden_hint(interpreter, interpreter)));
+  if (!is_visible(policy, interpreter, found.value()))
+    return not_found(cat(file, ": ", hidden_hint(interpreter, interpreter)));
   auto rest = trim(line.substr(interpreter.size()));
   if (!interpreter.ends_with("/env") || rest.empty() || rest.starts_with('-')) return {};
   auto program = find_program(rest.substr(0, rest.find_first_of(" \t")), policy);

@@ -39,7 +39,8 @@ void Progress::note(const Event& event) {
 
 void Progress::tick(bool at_line_start) {
   auto now = Clock::now();
-  if (!on_ || !at_line_start || now - started_ < kQuiet || now - last_output_ < kQuiet || now - last_drawn_ < kBetween) return;
+  if (!on_ || !at_line_start || now - started_ < kQuiet || now - last_output_ < kQuiet || now - last_drawn_ < kBetween)
+    return;
   last_drawn_ = now;
   to_terminal(cat("\r\x1b[K", progress_line(now - started_, wall_, near_limit_)));
   drawn_ = true;

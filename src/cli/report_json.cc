@@ -17,7 +17,8 @@ std::string rfc3339(std::chrono::system_clock::time_point time) {
   ::gmtime_r(&t, &parts);
   char text[64];
   std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900, parts.tm_mon + 1,
-                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<long long>((since - whole).count()));
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                static_cast<long long>((since - whole).count()));
   return text;
 }
 

@@ -29,15 +29,17 @@ TEST(ReportJson, HasTheFieldsOfTheContractInOrder) {
   r.setup_ns = {{"clone", nanoseconds(7)}};
   r.enforcement = {"native", {{Layer::kSeccomp, LayerStatus::kFull, "mode 2"}}};
   auto json = report_json(r, JsonStyle::kOneLine);
-  EXPECT_EQ(json,
-            R"({"id":"c1","status":"completed","exit_code":0,"signal":null,"exit_reason":"exited","stdout":"hi\n","stderr":"",)"
-            R"("stdout_bytes":3,"stderr_bytes":0,"stdout_truncated":false,"stderr_truncated":false,)"
-            R"("start_time":"1970-01-01T00:00:00.000000000Z","end_time":"1970-01-01T00:00:00.000000000Z","duration":0,)"
-            R"("error":"","resource_usage":{"cpu_time_ns":0,"cpu_user_ns":0,"cpu_system_ns":0,"memory_peak_bytes":0,)"
-            R"("io_read_bytes":0,"io_write_bytes":0,"processes_peak":0},"enforcement":{"backend":"native","layers":)"
-            R"([{"name":"seccomp","status":"full","detail":"mode 2"}]},"denials":[],"denials_complete":false,)"
-            R"("findings":[],"compile":null,"setup_ns":{"clone":7}})"
-            "\n");
+  EXPECT_EQ(
+      json,
+      R"({"id":"c1","status":"completed","exit_code":0,"signal":null,"exit_reason":"exited",)"
+      R"("stdout":"hi\n","stderr":"",)"
+      R"("stdout_bytes":3,"stderr_bytes":0,"stdout_truncated":false,"stderr_truncated":false,)"
+      R"("start_time":"1970-01-01T00:00:00.000000000Z","end_time":"1970-01-01T00:00:00.000000000Z","duration":0,)"
+      R"("error":"","resource_usage":{"cpu_time_ns":0,"cpu_user_ns":0,"cpu_system_ns":0,"memory_peak_bytes":0,)"
+      R"("io_read_bytes":0,"io_write_bytes":0,"processes_peak":0},"enforcement":{"backend":"native","layers":)"
+      R"([{"name":"seccomp","status":"full","detail":"mode 2"}]},"denials":[],"denials_complete":false,)"
+      R"("findings":[],"compile":null,"setup_ns":{"clone":7}})"
+      "\n");
 }
 
 TEST(ReportJson, ASignalledProgramHasNoExitCode) {
@@ -79,12 +81,14 @@ TEST(ReportJson, ADenialNamesItsSubjectByKind) {
 
 TEST(ReportJson, OurOwnFailureHasTheSameShape) {
   auto json = report_json(failed_report(make_error(ErrorCode::kInvalid, "--memory: \"12Q\"")), JsonStyle::kOneLine);
-  EXPECT_TRUE(contains(json, R"("status":"failed","exit_code":null,"signal":null,"exit_reason":"sandbox_error")")) << json;
+  EXPECT_TRUE(contains(json, R"("status":"failed","exit_code":null,"signal":null,"exit_reason":"sandbox_error")"))
+      << json;
   EXPECT_TRUE(contains(json, R"("error":"--memory: \"12Q\"")"));
 }
 
 TEST(EventJson, IsOneLineWithNumbersAsNumbers) {
-  Event e{"limit.warning", "c1", at(1000), {{"limit_type", "memory"}, {"current", "81"}, {"max", "100"}, {"note", "12\n"}}};
+  Event e{
+      "limit.warning", "c1", at(1000), {{"limit_type", "memory"}, {"current", "81"}, {"max", "100"}, {"note", "12\n"}}};
   EXPECT_EQ(event_json(e), R"({"type":"limit.warning","id":"c1","time":"1970-01-01T00:00:00.000001000Z",)"
                            R"("current":81,"limit_type":"memory","max":100,"note":"12\n"})");
 }

@@ -73,7 +73,8 @@ class Run {
 
   Result<void> watch(RunId id) {
     while (!result_) {
-      // A broken stdout is noticed at the next write, as any program would; one that nobody can deliver to ends the run.
+      // A broken stdout is noticed at the next write, as any program would; one that nobody can deliver to ends the
+      // run.
       if (!cancelled_ && (caught_signal() != 0 || out_.failed() != 0 || err_.failed() != 0)) {
         launcher_.cancel(id);
         cancelled_ = true;

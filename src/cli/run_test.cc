@@ -105,8 +105,11 @@ TEST(Run, JsonHoldsTheOutputAndExitsTheSame) {
   auto o = run({"--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3"});
   EXPECT_EQ(o.code, 3);
   EXPECT_EQ(o.err, "");
-  EXPECT_NE(o.out.find(R"("status":"failed","exit_code":3,"signal":null,"exit_reason":"exited","stdout":"out\n","stderr":"err\n")"),
-            std::string::npos) << o.out;
+  EXPECT_NE(
+      o.out.find(
+          R"("status":"failed","exit_code":3,"signal":null,"exit_reason":"exited","stdout":"out\n","stderr":"err\n")"),
+      std::string::npos)
+      << o.out;
   EXPECT_EQ(o.out.find('\n'), o.out.size() - 1);
   auto refused = run({"--json", "--memory", "0", "--", "true"});
   EXPECT_EQ(refused.code, 125);
@@ -140,8 +143,9 @@ TEST(Run, AReaderThatGoesAwayEndsTheRunQuietly) {
 TEST(Run, AReaderThatDoesNotReadDoesNotStretchTheTimeout) {
   auto events = sys::make_pipe(0);
   ASSERT_TRUE(events.ok());
-  auto s = start({"--timeout", "700ms", "--output", "1G", "--status-fd", std::to_string(events.value().write.get()), "--", "yes"},
-                 events.value().write.get());
+  auto s = start(
+      {"--timeout", "700ms", "--output", "1G", "--status-fd", std::to_string(events.value().write.get()), "--", "yes"},
+      events.value().write.get());
   events.value().write.reset();
   std::string said;
   auto before = Clock::now();

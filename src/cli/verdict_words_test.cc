@@ -54,7 +54,8 @@ TEST(VerdictWords, AHundredRefusalsAreNotAHundredLines) {
 
 TEST(VerdictWords, PartialLayersAreToldOnlyWhenAsked) {
   Report r = ended(ExitReason::kExited, 0);
-  r.enforcement.layers = {{Layer::kMemory, LayerStatus::kPartial, "no cgroup"}, {Layer::kSeccomp, LayerStatus::kFull, ""}};
+  r.enforcement.layers = {{Layer::kMemory, LayerStatus::kPartial, "no cgroup"},
+                          {Layer::kSeccomp, LayerStatus::kFull, ""}};
   EXPECT_EQ(verdict_words(r, default_policy(), Talk::kBrief), Words{});
   EXPECT_EQ(verdict_words(r, default_policy(), Talk::kVerbose), Words{"layer memory: partial: no cgroup"});
 }

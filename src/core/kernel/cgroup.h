@@ -29,7 +29,7 @@ class Cgroup {
   virtual Result<void> start_counting() = 0;            // forget what set-up used
   virtual CgroupSample cheap_sample() = 0;              // cpu, memory, tasks
   virtual CgroupSample full_sample() = 0;               // and everything else, for the account
-  virtual int memory_event_fd() const = 0;              // readable when memory crossed its limit; -1: sample instead
+  virtual int memory_event_fd() const = 0;              // readable when the kernel ran out of memory for it; -1: sampling will tell
   virtual void kill_all() = 0;
   virtual Result<void> freeze(bool frozen) = 0;
   virtual bool remove() = 0;                            // false: still busy, try again

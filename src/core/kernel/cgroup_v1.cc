@@ -44,7 +44,7 @@ class CgroupV1 final : public Cgroup {
       // Swap would only turn a kill into a crawl. The file is missing where swap accounting is off: there is none then.
       if (auto swap = sys::write_file_at(m->dir.get(), "memory.memsw.limit_in_bytes", ceiling); !swap && swap.error().err != ENOENT)
         return std::move(swap).error();
-      TRY(watch_memory(*m, limits));
+      TRY(watch_memory(*m));
     }
     if (const Hierarchy* p = find("pids")) TRY(sys::write_file_at(p->dir.get(), "pids.max", cat(limits.processes + 1)));  // and init
     if (const Hierarchy* c = find("cpu")) {
@@ -124,15 +124,13 @@ class CgroupV1 final : public Cgroup {
     return nullptr;
   }
 
-  // One eventfd for both: usage crossing `memory`, and the kernel's own out-of-memory.
-  Result<void> watch_memory(const Hierarchy& m, const Limits& limits) {
+  // The kernel's own out-of-memory only. A threshold on usage would tell of `memory` exactly, but registering one waits
+  // for an RCU grace period (13 ms here), so the supervisor samples instead.
+  Result<void> watch_memory(const Hierarchy& m) {
     event_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event_.valid()) return errno_error("eventfd", errno);
     TRY_SET(sys::Fd oom, sys::open_at(m.dir.get(), "memory.oom_control", O_RDONLY));
-    TRY_SET(sys::Fd usage, sys::open_at(m.dir.get(), "memory.usage_in_bytes", O_RDONLY));
-    TRY(sys::write_file_at(m.dir.get(), "cgroup.event_control", cat(event_.get(), " ", oom.get())));
-    TRY(sys::write_file_at(m.dir.get(), "cgroup.event_control", cat(event_.get(), " ", usage.get(), " ", limits.memory.n)));
-    return {};
+    return sys::write_file_at(m.dir.get(), "cgroup.event_control", cat(event_.get(), " ", oom.get()));
   }
 
   std::vector<Hierarchy> hierarchies_;

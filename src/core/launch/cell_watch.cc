@@ -160,9 +160,8 @@ void Cell::sample() {
   warn("memory", last_.anonymous.n, limits.memory.n, warned_memory_);
   warn("cpu_time", static_cast<std::uint64_t>(last_.cpu.count()), static_cast<std::uint64_t>(limits.cpu_time.count()), warned_cpu_);
   warn("timeout", static_cast<std::uint64_t>((Clock::now() - started_).count()), static_cast<std::uint64_t>(limits.wall.count()), warned_wall_);
-  // Often at first, when memory is grabbed; later a tenth of a second is as exact as a CPU limit in seconds needs.
-  auto most = std::chrono::milliseconds(cgroup_ && cgroup_->memory_event_fd() >= 0 ? 100 : 20);
-  sample_every_ = std::min<Nanoseconds>(sample_every_ * 2, most);
+  // Often: between two looks a cell may overrun `memory` by as much as `disk` at the most, the kernel's own ceiling.
+  sample_every_ = std::min<Nanoseconds>(sample_every_ * 2, std::chrono::milliseconds(20));
   // When little is left of a limit, look again when it would be reached at the earliest.
   Nanoseconds left = std::max<Nanoseconds>(limits.cpu_time - last_.cpu, std::chrono::milliseconds(1));
   next_sample_ = Clock::now() + std::min(sample_every_, left);

@@ -1,0 +1,176 @@
+#include "support/cells.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "core/kernel/host.h"
+
+namespace hotcell::testing {
+namespace {
+
+std::map<std::string, Program, std::less<>>& programs() {
+  static std::map<std::string, Program, std::less<>> all;
+  return all;
+}
+
+}  // namespace
+
+Launcher& launcher() {
+  static std::unique_ptr<Launcher> one = [] {
+    auto made = Launcher::create();
+    if (!made.ok()) {
+      ::fprintf(stderr, "no launcher: %s\n", made.error().message.c_str());
+      ::abort();
+    }
+    return std::move(made).value();
+  }();
+  return *one;
+}
+
+bool is_root() { return ::geteuid() == 0; }
+
+bool has_cgroups() {
+  static const bool have = [] {
+    auto host = Host::look();
+    return host.ok() && host.value().cgroup.memory && host.value().cgroup.pids;
+  }();
+  return have;
+}
+
+const std::string& self_path() {
+  static const std::string path = [] {
+    char buffer[PATH_MAX];
+    ssize_t n = ::readlink("/proc/self/exe", buffer, sizeof buffer);
+    return std::string(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+  }();
+  return path;
+}
+
+RegisterProgram::RegisterProgram(const char* name, Program program) { programs()[name] = program; }
+
+Program find_program(std::string_view name) {
+  auto it = programs().find(name);
+  return it == programs().end() ? nullptr : it->second;
+}
+
+Policy test_policy() {
+  Policy policy = default_policy();
+  policy.filesystem.grants.push_back({self_path(), Access::kRead, "the test program"});
+  return policy;
+}
+
+Request program(const std::string& name, std::map<std::string, std::string> env) {
+  Request request;
+  request.argv = {self_path(), "--program=" + name};
+  request.env = std::move(env);
+  return request;
+}
+
+Request shell(std::string script) {
+  Request request;
+  request.argv = {"/bin/sh", "-c", std::move(script)};
+  return request;
+}
+
+Report run(const Policy& policy, Request request) {
+  auto report = launcher().run(policy, std::move(request));
+  if (report.ok()) return std::move(report).value();
+  ADD_FAILURE() << "the run failed: " << report.error().message;
+  return {};
+}
+Report run(Request request) { return run(test_policy(), std::move(request)); }
+
+std::string exit_reason(const Report& report) { return std::string(to_string(report.verdict.reason)); }
+
+std::string describe(const Report& r) {
+  std::ostringstream out;
+  out << "exit_reason " << exit_reason(r) << ", code " << r.verdict.exit_code.value_or(-1) << ", signal " << r.verdict.signal.value_or(0)
+      << "\nstdout: " << r.out.substr(0, 2000) << "\nstderr: " << r.err.substr(0, 2000);
+  for (const auto& d : r.denials) out << "\ndenied: " << d.layer << " " << d.subject << ": " << d.what;
+  return out.str();
+}
+
+LayerStatus layer_status(const Report& report, Layer layer) {
+  const LayerReport* found = report.enforcement.find(layer);
+  return found ? found->status : LayerStatus::kNone;
+}
+
+bool has_denial(const Report& report, std::string_view syscall) {
+  for (const auto& d : report.denials)
+    if (d.layer == "seccomp" && d.subject == syscall && d.count > 0) return true;
+  return false;
+}
+
+std::vector<std::string> matches(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> out;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i]);
+  ::globfree(&found);
+  return out;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string first_line(const std::string& path) {
+  std::string text = read_text(path);
+  return text.substr(0, text.find('\n'));
+}
+
+void write_text(const std::string& path, std::string_view text, unsigned mode) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc).write(text.data(), static_cast<std::streamsize>(text.size()));
+  ::chmod(path.c_str(), mode);
+}
+
+TempDir::TempDir() {
+  const char* base = ::getenv("TMPDIR");
+  path_ = std::string(base && *base ? base : "/tmp") + "/hc-test-XXXXXX";
+  if (::mkdtemp(path_.data()) == nullptr) {
+    ::perror("mkdtemp");
+    ::abort();
+  }
+  ::chmod(path_.c_str(), 0755);
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+int in_child(const std::map<std::string, std::string>& env, int (*body)()) {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) return -1;
+  pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(fds[0]);
+    for (const auto& [k, v] : env) ::setenv(k.c_str(), v.c_str(), 1);
+    int answer = body();
+    ::_exit(::write(fds[1], &answer, sizeof answer) == sizeof answer ? 0 : 1);
+  }
+  ::close(fds[1]);
+  int answer = -1;
+  ssize_t n = ::read(fds[0], &answer, sizeof answer);
+  ::close(fds[0]);
+  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return n == sizeof answer ? answer : -1;
+}
+
+}  // namespace hotcell::testing

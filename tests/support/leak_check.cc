@@ -1,0 +1,102 @@
+#include "support/leak_check.h"
+
+#include <dirent.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "support/cells.h"
+
+namespace hotcell::testing {
+namespace {
+
+std::set<std::string> children() {
+  std::set<std::string> out;
+  for (const auto& task : matches("/proc/self/task/*/children")) {
+    std::istringstream words(read_text(task));
+    for (std::string pid; words >> pid;) out.insert(pid + " " + first_line("/proc/" + pid + "/comm"));
+  }
+  return out;
+}
+
+std::set<std::string> mounts() {
+  std::set<std::string> out;
+  std::ifstream in("/proc/self/mountinfo");
+  for (std::string line; std::getline(in, line);) {
+    // From the fifth field on: mount ids and parents change for reasons of others.
+    std::size_t at = 0;
+    for (int i = 0; i < 4 && at != std::string::npos; ++i) at = line.find(' ', at + 1);
+    out.insert(at == std::string::npos ? line : line.substr(at + 1));
+  }
+  return out;
+}
+
+std::set<std::string> cgroups() {
+  std::set<std::string> out;
+  std::string mine = std::to_string(::getpid()) + "-";
+  for (const char* pattern : {"/sys/fs/cgroup/*/hotcell/*-*-*", "/sys/fs/cgroup/hotcell/*-*-*"})
+    for (const auto& path : matches(pattern))
+      if (path.substr(path.rfind('/') + 1).starts_with(mine)) out.insert(path);
+  return out;
+}
+
+std::set<std::string> descriptors() {
+  std::set<std::string> out;
+  DIR* dir = ::opendir("/proc/self/fd");
+  while (dirent* e = ::readdir(dir)) {
+    if (e->d_name[0] == '.' || std::stoi(e->d_name) == ::dirfd(dir)) continue;
+    char target[512];
+    ssize_t n = ::readlinkat(::dirfd(dir), e->d_name, target, sizeof target);
+    out.insert(std::string(e->d_name) + " -> " + std::string(target, n > 0 ? static_cast<std::size_t>(n) : 0));
+  }
+  ::closedir(dir);
+  return out;
+}
+
+std::set<std::string> files() {
+  std::set<std::string> out;
+  for (const auto& path : matches("/tmp/hotcell-*")) {
+    struct stat st;
+    if (::lstat(path.c_str(), &st) == 0 && st.st_uid == ::geteuid()) out.insert(path);
+  }
+  return out;
+}
+
+std::string news(const Belongings& before, const Belongings& after) {
+  std::string out;
+  for (const auto& [kind, names] : after)
+    for (const auto& name : names)
+      if (!before.at(kind).contains(name)) out += "\n  " + kind + ": " + name;
+  return out;
+}
+
+}  // namespace
+
+Belongings belongings() {
+  return {{"process", children()}, {"mount", mounts()}, {"cgroup", cgroups()}, {"descriptor", descriptors()}, {"file", files()}};
+}
+
+void LeakCheck::SetUp() {
+  launcher();  // its own descriptors are there before and after
+  before_ = belongings();
+}
+
+void LeakCheck::TearDown() {
+  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  std::string left;
+  do {
+    // The launcher removes what was still busy when a run ended.
+    launcher().step(std::chrono::milliseconds(1)).ignore("only its housekeeping is wanted");
+    left = news(before_, belongings());
+    if (left.empty()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  } while (std::chrono::steady_clock::now() < until);
+  ADD_FAILURE() << "left behind:" << left;
+}
+
+}  // namespace hotcell::testing
