@@ -149,7 +149,7 @@ TEST_F(Attack, LimitPerFileIsNoLimitOnTheDisk) {
 
 TEST_F(Attack, ForkBombStaysUnderItsOwnCeilingAndSeesALimit) {
   EXPECT_EQ(run({"fork-bomb", "10"}).code, kOpen);
-  if (geteuid() != 0) GTEST_SKIP() << "a limit for one user alone needs another user";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: a limit for one user alone takes another user";
   Ran r = run({"fork-bomb", "10"}, [] {
     rlimit n{6, 6};
     return setrlimit(RLIMIT_NPROC, &n) == 0 && setresgid(64999, 64999, 64999) == 0 &&

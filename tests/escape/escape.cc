@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -67,7 +67,9 @@ int probe_here() {
 }
 
 int probe_in_namespaces() {
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
+  // Root keeps its rights over the kernel: what a wall of ours must stop is what root could do.
+  if (::unshare(is_root() ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return -1;
   return probe_here();
 }
 
@@ -134,7 +136,7 @@ int scene_number(const char* name) {
 }
 
 Scene::Scene() {
-  for (const char* folder : {"ro", "rw", "rw/sub", "work"}) ::mkdir(path(folder).c_str(), 0755);
+  for (const char* folder : {"ro", "rw", "rw/sub", "work", "private"}) ::mkdir(path(folder).c_str(), 0755);
   for (const char* file : {"secret", "ro/file", "ro/.env", "rw/file", "rw/sub/denied"}) write_text(path(file), "host secret\n");
   victim_ = ::fork();
   if (victim_ == 0) {

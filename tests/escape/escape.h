@@ -23,7 +23,7 @@ enum class Where { kHere, kThrowawayNamespaces };
 
 struct Control {
   int root = kOpen, user = kOpen;
-  Where where = Where::kHere;           // throwaway: in user and mount namespaces of its own, for what would touch the host
+  Where where = Where::kHere;           // throwaway: in namespaces of its own, for what would touch the host
 };
 // The errno by which a layer stops the attack when it is the only one.
 struct Alone {
@@ -53,7 +53,7 @@ std::string scene_path(const char* relative);
 int scene_number(const char* name);     // S_PID, S_PORT, S_UDP, S_FD
 
 // What the attacks are aimed at: files and folders, a process, listeners and a forgotten descriptor, all of the host.
-//   secret  ro/file ro/.env  rw/file rw/sub/denied  sock  work/
+//   secret  ro/file ro/.env  rw/file rw/sub/denied  sock  private/  work/
 class Scene {
  public:
   Scene();

@@ -42,7 +42,7 @@ std::string parent(const char* entry) { return "/proc/" + std::to_string(::getpp
 
 const Area kReach({
     {"FS-01a", "append to a host file", [] { return try_open(scene_path("secret"), O_WRONLY | O_APPEND); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
-    {"FS-01b", "create a file in a host folder", [] { return try_create(scene_path("new")); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
+    {"FS-01b", "create a file in a host folder", [] { return try_create(scene_path("private/new")); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-01c", "create a file in /usr", [] { return try_create("/usr/.hotcell-escape"); }, EROFS, {kOpen, EACCES}, {.landlock = EACCES, .structure = EROFS}},
     {"FS-01d", "create a file in the root folder", [] { return try_create("/.hotcell-escape"); }, EROFS, {kOpen, EACCES}, {.landlock = EACCES, .structure = EROFS}},
     {"FS-01e", "write to a read-only grant", [] { return try_open(scene_path("ro/file"), O_WRONLY); }, EROFS, {}, {.landlock = EACCES, .structure = EROFS}},
@@ -54,8 +54,7 @@ const Area kReach({
     {"FS-02c", "list /opt", [] { return try_list("/opt"); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-02d", "list /var/lib", [] { return try_list("/var/lib"); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-02e", "read the password hashes", [] { return try_open("/etc/shadow", O_RDONLY); }, ENOENT, {kOpen, EACCES}, {.structure = ENOENT}},
-    {"FS-02f", "list the folder above a grant", [] { return try_open(scene_path("secret/../secret"), O_RDONLY); }, ENOENT, {kDiffers, kDiffers}, {.structure = ENOENT}},
-    {"FS-02g", "leave a grant by ..", [] { return try_open(scene_path("rw/../secret"), O_RDONLY); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
+    {"FS-02f", "leave a grant by ..", [] { return try_open(scene_path("rw/../secret"), O_RDONLY); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-03", "read a denied file of a read-only grant", [] { return try_open(scene_path("ro/.env"), O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
     {"FS-04a", "make a denied name that does not exist yet", [] { return try_create(scene_path("rw/unborn")); }, EEXIST, {}, {.structure = EEXIST}},
     {"FS-04b", "write to a denied name that does not exist yet", [] { return try_open(scene_path("rw/unborn"), O_WRONLY | O_CREAT); }, EACCES, {}, {.structure = EACCES}},
@@ -64,7 +63,7 @@ const Area kReach({
     {"FS-05a", "a symlink in the workspace to a host file",
      [] { return ::symlink(scene_path("secret").c_str(), "link") != 0 ? -3 : try_open("link", O_RDONLY); }, ENOENT, {}, {.structure = ENOENT}},
     {"FS-05b", "a symlink in a writable grant to a host file",
-     [] { return ::symlink(scene_path("secret").c_str(), scene_path("rw/link").c_str()) != 0 ? -3 : try_open(scene_path("rw/link"), O_RDONLY); },
+     [] { return ::symlink(scene_path("secret").c_str(), scene_path("rw/link").c_str()) != 0 && errno != EEXIST ? -3 : try_open(scene_path("rw/link"), O_RDONLY); },
      ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-05c", "a symlink with a trailing slash to a host folder",
      [] { return ::symlink("/home", "link") != 0 ? -3 : try_open("link/", O_RDONLY | O_NOFOLLOW | O_DIRECTORY); }, ENOENT, {}, {.structure = ENOENT}},
@@ -119,7 +118,7 @@ const Area kReach({
 
 const Area kChanges({
     {"FS-19a", "hard-link a read-only file into a writable folder", [] { return result_of(::link(scene_path("ro/file").c_str(), scene_path("rw/hard").c_str())); }, EXDEV, {}, {.landlock = EXDEV, .structure = EXDEV}},
-    {"FS-19b", "hard-link a file of the system into the workspace", [] { return result_of(::link("/usr/bin/true", "hard")); }, EXDEV, {kDiffers, kDiffers}, {.landlock = EACCES, .structure = EXDEV}},
+    {"FS-19b", "hard-link a file of the system into the workspace", [] { return result_of(::link("/usr/bin/true", "hard")); }, EXDEV, {kDiffers, kDiffers}, {.structure = EXDEV}},
     {"FS-20a", "move a read-only file into a writable folder", [] { return result_of(::rename(scene_path("ro/file").c_str(), scene_path("rw/moved").c_str())); }, EXDEV, {}, {.landlock = EACCES, .structure = EXDEV}},
     {"FS-20b", "move the folder above a denied path, then read it there",
      [] {
@@ -127,7 +126,6 @@ const Area kChanges({
        return try_open(scene_path("rw/other/denied"), O_RDONLY);
      },
      EACCES, {}, {.structure = EACCES}},
-    {"FS-20c", "rename a granted folder itself", [] { return result_of(::rename(scene_path("rw").c_str(), scene_path("rw2").c_str())); }, EROFS, {}, {.landlock = EACCES, .structure = EROFS}},
     {"FS-21a", "truncate a host file by path", [] { return result_of(::truncate(scene_path("secret").c_str(), 0)); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-21b", "truncate a read-only file by path", [] { return result_of(::truncate(scene_path("ro/file").c_str(), 0)); }, EROFS, {}, {.landlock = EACCES, .structure = EROFS}},
     {"FS-22a", "chmod of a read-only file", [] { return result_of(::chmod(scene_path("ro/file").c_str(), 0600)); }, EROFS, {}, {.structure = EROFS}},
@@ -152,12 +150,12 @@ const Area kChanges({
 
 const Area kKernelFiles({
     {"FS-27a", "core_pattern", [] { return try_open("/proc/sys/kernel/core_pattern", O_WRONLY); }, EROFS, {kOpen, EACCES}, {.landlock = EACCES, .structure = EROFS}},
-    {"FS-27b", "modprobe's path", [] { return try_open("/proc/sys/kernel/modprobe", O_WRONLY); }, EROFS, {kDiffers, kDiffers}, {.structure = EROFS}},
-    {"FS-27c", "limits of user namespaces", [] { return try_open("/proc/sys/user/max_user_namespaces", O_WRONLY); }, EROFS, {kOpen, EACCES}, {.landlock = EACCES, .structure = EROFS}},
-    {"FS-27d", "sysrq", [] { return try_open("/proc/sysrq-trigger", O_WRONLY); }, EACCES, {kOpen, kDiffers}, {.structure = EACCES}},
+    {"FS-27b", "address randomisation", [] { return try_open("/proc/sys/kernel/randomize_va_space", O_WRONLY); }, EROFS, {kOpen, EACCES}, {.structure = EROFS}},
+    {"FS-27c", "limits of user namespaces", [] { return try_open("/proc/sys/user/max_user_namespaces", O_WRONLY); }, EROFS, {kDiffers, EACCES}, {.landlock = EACCES, .structure = EROFS}},
+    {"FS-27d", "the modes of /proc entries", [] { return result_of(::chmod("/proc/self/oom_score_adj", 0666)); }, EROFS, {kDiffers, kDiffers}, {.structure = EROFS}},
     {"FS-27e", "overcommit", [] { return try_open("/proc/sys/vm/overcommit_memory", O_WRONLY); }, EROFS, {kOpen, EACCES}, {.landlock = EACCES, .structure = EROFS}},
     {"FS-27f", "own id map", [] { return try_open("/proc/self/uid_map", O_WRONLY); }, EROFS, {}, {.landlock = EACCES, .structure = EROFS}},
-    {"FS-28a", "/proc/kcore", [] { return try_open("/proc/kcore", O_RDONLY); }, EACCES, {kOpen, kDiffers}, {.structure = EACCES}},
+    {"FS-28a", "/proc/timer_list", [] { return try_open("/proc/timer_list", O_RDONLY); }, EACCES, {kOpen, EACCES}, {.structure = EACCES}},
     {"FS-28b", "/proc/kallsyms", [] { return try_open("/proc/kallsyms", O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
     {"FS-28c", "/proc/keys", [] { return try_open("/proc/keys", O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
     {"FS-28d", "/proc/key-users", [] { return try_open("/proc/key-users", O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
@@ -165,8 +163,8 @@ const Area kKernelFiles({
     {"FS-28f", "locks of the host", [] { return try_open("/proc/locks", O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
     {"FS-28g", "/sys", [] { return try_list("/sys"); }, ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-28h", "/proc/bus", [] { return try_list("/proc/bus"); }, EACCES, {}, {.structure = EACCES}},
-    {"FS-28i", "modules of the host", [] { return try_open("/proc/interrupts", O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
-    {"FS-29", "mount a cgroup hierarchy", [] { return result_of(::mount("none", ".", "cgroup", 0, "memory")); }, EPERM, {kDiffers, EPERM, Where::kHere}, {.seccomp = EPERM, .structure = EPERM}, "mount"},
+    {"FS-28i", "interrupts of the host", [] { return try_open("/proc/interrupts", O_RDONLY); }, EACCES, {}, {.structure = EACCES}},
+    {"FS-29", "mount a cgroup hierarchy", [] { return result_of(::mount("none", ".", "cgroup", 0, "memory")); }, EPERM, {kDiffers, EPERM, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "mount"},
     {"FS-30", "leave the limit group", [] { return try_open("/sys/fs/cgroup/memory/tasks", O_WRONLY); }, ENOENT, {kDiffers, kDiffers}, {.structure = ENOENT}},
     {"FS-31a", "mount a tmpfs", [] { return result_of(::mount("x", ".", "tmpfs", 0, nullptr)); }, EPERM, {kOpen, kOpen, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "mount"},
     {"FS-31b", "open_tree", [] { return result_of(::syscall(428, AT_FDCWD, "/usr", 1)); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "open_tree"},
@@ -174,7 +172,7 @@ const Area kKernelFiles({
     {"FS-31d", "move_mount", [] { return result_of(::syscall(429, -1, "", -1, "", 0)); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "move_mount"},
     {"FS-31e", "fspick", [] { return result_of(::syscall(433, AT_FDCWD, "/usr", 0)); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "fspick"},
     {"FS-31f", "mount_setattr", [] { return result_of(::syscall(442, -1, "", 0, nullptr, 0)); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "mount_setattr"},
-    {"FS-31g", "umount", [] { return result_of(::umount2("/proc/kcore", 0)); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "umount2"},
+    {"FS-31g", "umount", [] { return result_of(::umount2("/proc/keys", 0)); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "umount2"},
     {"FS-31h", "pivot_root", [] { return result_of(::syscall(SYS_pivot_root, ".", ".")); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "pivot_root"},
     {"FS-31i", "chroot", [] { return result_of(::chroot("/usr")); }, EPERM, {kOpen, kOpen, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "chroot"},
     {"FS-32", "turn a read-only mount writable", [] { return result_of(::mount(nullptr, "/usr", nullptr, MS_REMOUNT | MS_BIND, nullptr)); }, EPERM, {kDiffers, kDiffers, Where::kThrowawayNamespaces}, {.seccomp = EPERM, .structure = EPERM}, "mount"},

@@ -63,7 +63,11 @@ class CgroupV1 final : public Cgroup {
 
   Result<void> start_counting() override {
     if (const Hierarchy* m = find("memory")) TRY(sys::write_file_at(m->dir.get(), "memory.max_usage_in_bytes", "0"));
-    if (const Hierarchy* c = find("cpuacct")) base_cpu_ = read_number(c->dir.get(), "cpuacct.usage");
+    if (const Hierarchy* c = find("cpuacct")) {
+      base_cpu_ = read_number(c->dir.get(), "cpuacct.usage");
+      base_user_ = read_number(c->dir.get(), "cpuacct.usage_user");
+      base_system_ = read_number(c->dir.get(), "cpuacct.usage_sys");
+    }
     return {};
   }
 
@@ -82,8 +86,8 @@ class CgroupV1 final : public Cgroup {
     CgroupSample s;
     if (const Hierarchy* c = find("cpuacct")) {
       s.cpu = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage") - base_cpu_);
-      s.cpu_user = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage_user"));
-      s.cpu_system = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage_sys"));
+      s.cpu_user = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage_user") - base_user_);
+      s.cpu_system = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage_sys") - base_system_);
     }
     if (const Hierarchy* m = find("memory")) {
       s.memory_peak = {read_number(m->dir.get(), "memory.max_usage_in_bytes")};
@@ -136,7 +140,7 @@ class CgroupV1 final : public Cgroup {
   std::vector<Hierarchy> hierarchies_;
   std::vector<std::string> made_;
   sys::Fd event_;
-  std::uint64_t base_cpu_ = 0;
+  std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
 };
 
 }  // namespace

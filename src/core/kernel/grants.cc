@@ -113,7 +113,7 @@ struct Walker {
   Grants& out;
   std::size_t seen = 0;
 
-  Result<void> walk(int dir, const std::string& shown, const std::string& relative) {
+  Result<void> walk(int dir, const std::string& shown) {
     sys::Fd copy(::openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!copy.valid()) {
       // What the caller cannot list the cell cannot either: same user, or fewer rights.
@@ -127,10 +127,10 @@ struct Walker {
       if (++seen > kMaxWalk)
         return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": more than ", kMaxWalk,
                                                        " entries under the granted folders; name the path instead"));
-      std::string path = cat(shown, "/", name), rel = relative.empty() ? std::string(name) : cat(relative, "/", name);
+      std::string path = cat(shown, "/", name);
       struct stat st;
       if (::fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) continue;
-      bool matches = glob_match(deny.pattern, deny.pattern[0] == '/' ? path : rel);
+      bool matches = glob_match(deny.pattern, path);
       if (matches && S_ISLNK(st.st_mode))
         return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": ", printable(path), " is a symlink"));
       if (matches) {
@@ -139,7 +139,7 @@ struct Walker {
       }
       if (!S_ISDIR(st.st_mode)) continue;
       sys::Fd child(::openat(dir, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (child.valid()) TRY(walk(child.get(), path, rel));
+      if (child.valid()) TRY(walk(child.get(), path));
     }
     return {};
   }
@@ -150,8 +150,7 @@ Result<void> deny_glob(const FsDeny& deny, Grants& out) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto& g = out.grants[i];
     if (!g.directory) {
-      auto slash = g.shown.rfind('/');
-      if (glob_match(deny.pattern, deny.pattern[0] == '/' ? g.shown : g.shown.substr(slash + 1)))
+      if (glob_match(deny.pattern, g.shown))
         return make_error(ErrorCode::kInvalid, cat(where(deny.origin), printable(g.shown), " is both granted and denied by ", deny.pattern));
       continue;
     }
@@ -160,7 +159,7 @@ Result<void> deny_glob(const FsDeny& deny, Grants& out) {
                         cat(where(deny.origin), "deny ", deny.pattern, " cannot be enforced inside ", printable(g.shown),
                             ", which is writable: a new name would match it; name the path, or grant the folder read-only"));
     Walker walker{deny, out};
-    TRY(walker.walk(g.fd.get(), g.shown, ""));
+    TRY(walker.walk(g.fd.get(), g.shown));
   }
   return {};
 }
@@ -210,7 +209,14 @@ Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders) {
     if (is_glob(d.pattern) || d.pattern[0] != '/') {
       TRY(deny_glob(d, out));
     } else {
-      TRY(deny_exact(d, normal_path(d.pattern), make_placeholders, out));
+      std::string path = normal_path(d.pattern);
+      TRY(deny_exact(d, path, make_placeholders, out));
+      // A grant written through a symlink shows the denied file under another name.
+      std::vector<std::string> other_names;
+      for (const auto& g : out.grants)
+        if (g.canonical != g.shown && is_inside(path, g.canonical)) other_names.push_back(g.shown + path.substr(g.canonical.size()));
+      for (auto& name : other_names)
+        if (name != path) TRY(deny_exact(d, std::move(name), make_placeholders, out));
     }
     if (out.masks.size() > kMaxMasks)
       return make_error(ErrorCode::kUnsupported, cat(where(d.origin), "deny ", d.pattern, " matches more than ", kMaxMasks, " names"));

@@ -37,9 +37,11 @@ void look_at_v1(CgroupHost& host, std::string_view controllers, std::string_view
     for (auto wanted : kWanted) {
       if (c != wanted) continue;
       std::string folder = cat(mount_point, "/hotcell");
+      // A hierarchy may be mounted twice; the same group must not be made twice.
       bool known = false;
-      for (const auto& have : host.v1) known = known || have.folder == folder;
-      if (!known) host.v1.push_back({std::string(c), folder});
+      for (const auto& have : host.v1) known = known || have.folder == folder || have.name == c;
+      if (known) continue;
+      host.v1.push_back({std::string(c), folder});
       if (c == "memory") host.memory = true;
       if (c == "pids") host.pids = true;
       if (c == "cpu") host.cpu = true;

@@ -99,7 +99,8 @@ int apply_mkfile(ApplyContext& ctx, const Op& op) noexcept {
 }
 
 int apply_symlink(ApplyContext& ctx, const Op& op) noexcept {
-  return symlink(ctx.text(op.data), ctx.text(op.path)) < 0 ? -errno : 0;
+  if (symlink(ctx.text(op.data), ctx.text(op.path)) == 0) return 0;
+  return (errno == EEXIST && (op.flags & kOptional)) ? 0 : -errno;
 }
 
 int apply_rmdir(ApplyContext& ctx, const Op& op) noexcept { return rmdir(ctx.text(op.path)) < 0 ? -errno : 0; }

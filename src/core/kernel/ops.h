@@ -27,7 +27,7 @@ struct Op {
   uint64_t a, b;
 };
 
-inline constexpr uint32_t kRecursive = 1, kOptional = 2, kClearGroups = 4, kWantListener = 8, kDirectory = 16;
+inline constexpr uint32_t kRecursive = 1, kOptional = 2, kClearGroups = 4, kWantListener = 8, kOnlyBounding = 16, kOnlyHeld = 32;
 
 inline constexpr uint32_t kPlanMagic = 0x6c6c6568;
 inline constexpr unsigned kMaxOps = 512, kMaxSlots = 160, kFirstInheritedFd = 7;

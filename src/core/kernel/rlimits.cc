@@ -16,8 +16,10 @@ void plan_rlimits(const Policy& policy, const Host& host, PlanBuilder& plan) {
   add(RLIMIT_CPU, cpu + 1, cpu + 2, cat("CPU ", cpu + 1, " s per process"));
   add(RLIMIT_FSIZE, l.disk.n, l.disk.n, cat("file size ", l.disk.n >> 10, " KiB"));
   add(RLIMIT_NOFILE, l.open_files, l.open_files, cat("open files ", l.open_files));
-  // Counts per user and user namespace; init is one of them.
-  add(RLIMIT_NPROC, l.processes + 1, l.processes + 1, cat("processes ", l.processes));
+  // Counts per user and user namespace; init is one of them. Where a pids cgroup counts too it is to refuse first,
+  // because it keeps count of what it refused.
+  std::uint64_t processes = l.processes + (host.cgroup.pids ? 2u : 1u);
+  add(RLIMIT_NPROC, processes, processes, cat("processes ", l.processes));
   // A piped core_pattern runs a host program as root whatever RLIMIT_CORE is, except at 1.
   add(RLIMIT_CORE, host.core_pipe ? 1 : 0, host.core_pipe ? 1 : 0, "no core dumps");
   add(RLIMIT_STACK, l.stack.n, l.stack.n, cat("stack ", l.stack.n >> 10, " KiB"));

@@ -63,7 +63,6 @@ class RootPlanner {
       if (!b.early) attach(b);
     plan_.add({.kind = OpKind::kMountProc, .layer = Layer::kPidNs, .path = "proc"}, "/proc of this pid namespace only, read-only");
     masks();
-    plan_.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = "work"}, "the workspace, held for the launcher's files");
     plan_.add({.kind = OpKind::kPivotRoot}, "the new root; the host's tree is gone");
     plan_.add({.kind = OpKind::kReadOnlyRoot}, "/ read-only");
   }
@@ -185,8 +184,8 @@ class RootPlanner {
   void mkdir_parents(const std::string& path) {
     for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) mkdir(path.substr(0, at), 0755);
   }
-  void mkfile(std::string_view path, std::string_view content, unsigned mode = 0644) {
-    plan_.add({.kind = OpKind::kMkfile, .path = path, .data = content, .a = mode}, cat("/", path));
+  void mkfile(std::string_view path, std::string_view content, unsigned mode = 0644, std::uint32_t flags = 0) {
+    plan_.add({.kind = OpKind::kMkfile, .path = path, .data = content, .flags = flags, .a = mode}, cat("/", path));
   }
 
   void make_folders() {
@@ -209,7 +208,7 @@ class RootPlanner {
       plan_.add({.kind = OpKind::kSymlink, .path = name, .data = target}, cat("/", name, " -> ", target));
     }
     links_.clear();
-    plan_.add({.kind = OpKind::kSymlink, .path = "var/tmp", .data = "/tmp"}, "/var/tmp -> /tmp");
+    plan_.add({.kind = OpKind::kSymlink, .path = "var/tmp", .data = "/tmp", .flags = kOptional}, "/var/tmp -> /tmp, unless granted");
   }
 
   void make_etc() {
@@ -219,7 +218,7 @@ class RootPlanner {
     mkfile("etc/passwd", cat("root:x:0:0:root:/:/usr/sbin/nologin\n", user, nobody));
     mkfile("etc/group", cat("root:x:0:\ncell:x:", policy_.gid, ":\n", policy_.gid == 65534 ? "" : "nogroup:x:65534:\n"));
     mkfile("etc/hosts", "127.0.0.1 localhost cell\n::1 localhost ip6-localhost ip6-loopback\n");
-    mkfile("etc/hostname", "cell\n");
+    mkfile("etc/hostname", "cell\n", 0644, kOptional);  // a grant may have made the mount point already
     mkfile("etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n");
     std::string resolv;
     if (policy_.network.mode == NetworkMode::kHost)
@@ -239,6 +238,8 @@ class RootPlanner {
   }
 
   void make_scratch() {
+    // Before the bind, which strict makes read-only for the cell.
+    plan_.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = "work"}, "the workspace, held for the launcher's files");
     std::uint64_t attributes = kAttrNoSuid | kAttrNoDev | (policy_.filesystem.writable_scratch ? 0 : kAttrReadOnly);
     for (const char* path : {"work", "tmp", "dev/shm"})
       plan_.add({.kind = OpKind::kBindSelf, .layer = Layer::kDisk, .path = path, .a = attributes},

@@ -53,6 +53,7 @@ class Cell {
   bool setup_timed_out() const;
   void fail(Error error);                          // set-up went wrong: remember why and end it
   bool released() { return !cgroup_ || cgroup_->remove(); }
+  std::unique_ptr<Cgroup> take_cgroup() { return std::move(cgroup_); }
   const Enforcement& enforcement() const { return enforcement_; }
 
   Clock::time_point next_listener{};               // a flood of denied calls is served one a millisecond

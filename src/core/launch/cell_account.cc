@@ -36,7 +36,7 @@ Verdict Cell::decide() const {
     v.reason = ExitReason::kTimeoutCpu;
   } else if (v.signal == SIGXFSZ) {
     v.reason = ExitReason::kDisk;
-  } else if (bad && last_.pids_refused > 0) {
+  } else if (bad && (last_.pids_refused > 0 || (!cgroup_ && tasks_seen_ >= plan_->policy.limits.processes && tasks_seen_ > 1))) {
     v.reason = ExitReason::kProcesses;
   } else if (bad && disk_full()) {
     v.reason = ExitReason::kDisk;

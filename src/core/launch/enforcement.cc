@@ -146,7 +146,7 @@ class ReadBack {
     else add(Layer::kProcesses, LayerStatus::kPartial, "RLIMIT_NPROC counts all processes of this user");
     bool writes = false;
     for (const auto& g : plan_.grants.grants) writes = writes || g.access == Access::kWrite;
-    if (flat()) add(Layer::kDisk, LayerStatus::kPartial, "file size by RLIMIT_FSIZE, the workspace sampled");
+    if (flat()) add(Layer::kDisk, LayerStatus::kPartial, "each file by RLIMIT_FSIZE; the workspace as a whole is not limited");
     else add(Layer::kDisk, writes ? LayerStatus::kPartial : LayerStatus::kFull,
              writes ? "private folders by tmpfs size; writable grants are not counted" : "tmpfs size");
   }

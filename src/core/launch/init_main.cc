@@ -7,7 +7,7 @@
 //   A failed operation is one Record on the socket, then exit; the program has not started and never will.
 //   When the program ends we send its status and exit, and the kernel kills whatever is left in the namespace. When
 //   the launcher is gone (PDEATHSIG, or end of file on the control socket) we exit too.
-// Freestanding: static, no C++ library, no malloc. 18 KiB, 0.1 ms to start; a glibc program pays 0.3 ms more.
+// Freestanding: static, no C++ library, no malloc. 30 KiB, 0.1 ms to start; a glibc program pays 0.3 ms more.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +73,11 @@ class LauncherImpl final : public Launcher {
     int fd = ::epoll_create1(EPOLL_CLOEXEC);
     if (fd < 0) return errno_error("epoll_create1", errno);
     epoll_ = sys::Fd(fd);
+    timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!timer_.valid()) return errno_error("timerfd_create", errno);
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;  // edge: it need not be read, setting it again re-arms it
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, timer_.get(), &event) < 0) return errno_error("epoll_ctl", errno);
     if (options.sweep) sweep_cgroups(host_.cgroup);
     return {};
   }
@@ -104,16 +110,22 @@ class LauncherImpl final : public Launcher {
 
   Result<void> step(std::chrono::milliseconds at_most) override {
     epoll_event events[64];
-    int n = ::epoll_wait(epoll_.get(), events, 64, timeout(at_most));
+    auto due = next_due();
+    auto now = Clock::now();
+    auto wait = std::min<Nanoseconds>(at_most, due ? std::max<Nanoseconds>(*due - now, Nanoseconds(0)) : Nanoseconds(at_most));
+    int n = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(wait).count()));
     if (n < 0 && errno != EINTR) return errno_error("epoll_wait", errno);
+    bool quiet = true;
     for (int i = 0; i < n; ++i) {
       RunId id = events[i].data.u64 >> 4;
       auto it = runs_.find(id);
+      quiet = quiet && it == runs_.end();
       if (it != runs_.end()) dispatch(*it->second, static_cast<Cell::Source>(events[i].data.u64 & 15), events[i].events);
     }
     timers();
     finish();
-    if (n <= 0 || busy_ == 0) refill();
+    if (quiet && running() == 0) refill();  // making a cell keeps us from seeing one end for a millisecond
+    arm_timer();
     return {};
   }
 
@@ -156,12 +168,12 @@ class LauncherImpl final : public Launcher {
   }
 
   Result<std::shared_ptr<Plan>> plan_for(const Policy& policy) {
-    // A plan with grants looks at paths that may have changed since; only one without may be kept.
-    if (last_plan_ && backend_ == BackendKind::kNative && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() &&
-        last_plan_->policy == policy)
-      return last_plan_;
-    TRY_SET(last_plan_, make_plan(policy, host_, backend_, backend_ == BackendKind::kNative ? PlanPurpose::kRun : PlanPurpose::kExplain));
-    return last_plan_;
+    // A plan with grants looks at paths that may have changed since, and holds them open; only one without may be kept.
+    bool keep = backend_ == BackendKind::kNative && policy.filesystem.grants.empty() && policy.filesystem.deny.empty();
+    if (keep && last_plan_ && last_plan_->policy == policy) return last_plan_;
+    TRY_SET(auto plan, make_plan(policy, host_, backend_, backend_ == BackendKind::kNative ? PlanPurpose::kRun : PlanPurpose::kExplain));
+    if (keep) last_plan_ = plan;
+    return plan;
   }
 
   Result<Run*> spawn(std::shared_ptr<Plan> plan) {
@@ -273,17 +285,32 @@ class LauncherImpl final : public Launcher {
     }
   }
 
-  int timeout(std::chrono::milliseconds at_most) const {
-    auto now = Clock::now();
-    auto until = now + at_most;
+  std::optional<Clock::time_point> next_due() const {
+    std::optional<Clock::time_point> due;
+    auto earlier = [&](Clock::time_point t) {
+      if (!due || t < *due) due = t;
+    };
     for (const auto& [id, run] : runs_) {
-      if (auto t = run->cell->next_timer()) until = std::min(until, *t);
-      if (run->cell->next_listener != Clock::time_point{}) until = std::min(until, run->cell->next_listener);
+      if (auto t = run->cell->next_timer()) earlier(*t);
+      if (run->cell->next_listener != Clock::time_point{}) earlier(run->cell->next_listener);
     }
-    if (!leaving_.empty()) until = std::min(until, now + std::chrono::milliseconds(2));
-    if (wants_refill()) until = now;
-    auto ms = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-    return static_cast<int>(std::clamp<long long>(ms, 0, 60'000));
+    if (!leaving_.empty()) earlier(Clock::now() + std::chrono::milliseconds(2));
+    if (running() == 0 && wants_refill()) earlier(Clock::now());
+    return due;
+  }
+
+  // For those who wait on poll_fd() instead of in step().
+  void arm_timer() {
+    auto due = next_due();
+    if (due == armed_) return;
+    armed_ = due;
+    itimerspec spec{};
+    if (due) {
+      auto ns = std::max<long long>(1, std::chrono::duration_cast<Nanoseconds>(due->time_since_epoch()).count());
+      spec.it_value.tv_sec = ns / 1'000'000'000;
+      spec.it_value.tv_nsec = ns % 1'000'000'000;
+    }
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
   }
 
   void timers() {
@@ -314,10 +341,11 @@ class LauncherImpl final : public Launcher {
         auto report = run->cell->account();
         run->done(run->id, std::move(report));
       }
-      if (!run->cell->released()) leaving_.push_back(std::move(run->cell));
+      // Only the cgroup: the cell itself holds placeholders and descriptors of granted folders.
+      if (!run->cell->released()) leaving_.push_back(run->cell->take_cgroup());
     }
     // A cgroup stays busy for a moment after its last process; what is left is removed as soon as it lets go.
-    std::erase_if(leaving_, [](auto& cell) { return cell->released(); });
+    std::erase_if(leaving_, [](auto& cgroup) { return cgroup->remove(); });
   }
 
   void forget_stocked(Run& run) {
@@ -355,14 +383,14 @@ class LauncherImpl final : public Launcher {
 
   BackendKind backend_ = BackendKind::kNative;
   Host host_;
-  sys::Fd init_, epoll_;
+  sys::Fd init_, epoll_, timer_;
+  std::optional<Clock::time_point> armed_;
   std::map<RunId, std::unique_ptr<Run>> runs_;
   std::vector<std::unique_ptr<Stock>> stocks_;
   std::shared_ptr<Plan> last_plan_;
   std::vector<RunId> dead_;
-  std::vector<std::unique_ptr<Cell>> leaving_;
-  RunId last_id_ = 0;
-  std::size_t busy_ = 0;
+  std::vector<std::unique_ptr<Cgroup>> leaving_;
+  RunId last_id_ = 0;  // 0 is the timer
 };
 
 }  // namespace

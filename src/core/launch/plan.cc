@@ -81,8 +81,10 @@ Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& c
   plan_join_cgroups(policy, host, b);
   plan_rlimits(policy, host, b);
   if (cell.id != 0) {
+    b.add({.kind = OpKind::kDropCaps, .layer = Layer::kCapabilities, .flags = kOnlyBounding, .a = host.last_cap}, "the bounding set empty");
     b.add({.kind = OpKind::kIdentity, .layer = Layer::kGroups, .flags = kClearGroups, .a = cell.id, .b = cell.id}, cat("uid and gid ", cell.id));
-    plan_caps(host, b);
+    b.add({.kind = OpKind::kDropCaps, .layer = Layer::kCapabilities, .flags = kOnlyHeld}, "nothing held");
+    b.add({.kind = OpKind::kNoNewPrivs, .layer = Layer::kNoNewPrivs}, "no exec raises privileges");
   } else {
     b.add({.kind = OpKind::kNoNewPrivs, .layer = Layer::kNoNewPrivs}, "no exec raises privileges");
   }
