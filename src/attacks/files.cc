@@ -39,6 +39,8 @@ Outcome file_damage(const Args& args) {
   t.did("rename", rename(canary, other), kHidden);
   t.did("hard link", link(canary, "linked-canary"), kHidden);
   t.did("unlink", unlink(canary), kHidden);
+  // Outside a cell, where it would go through, the attack keeps to the file it was given.
+  if (args.text(1, "")[0] != 0) return t.outcome();
   for (const char* path : List<const char*>{"/etc/passwd", "/usr/bin/env", "/bin/sh", "/lib64/ld-linux-x86-64.so.2"})
     t.did(path, opens(path, O_WRONLY), kHidden);
   for (const char* dir : List<const char*>{"/usr/.attack", "/etc/.attack", "/.attack", "/bin/.attack"}) {
@@ -234,7 +236,7 @@ Outcome cgroup_write(const Args&) {
 }
 
 constexpr Attack kList[] = {
-    {"file-damage", "FILE write, cut, move, delete it; open system files for writing", file_damage},
+    {"file-damage", "FILE [only] write, cut, move, delete it; open system files for writing", file_damage},
     {"host-read", "FILE read it by every detour; /etc/shadow, /root …", host_read},
     {"symlink-out", "[FILE DIR] links in DIR that lead to it", symlink_out},
     {"setuid-plant", "[DIR] setuid and setgid bits and file capabilities", setuid_plant},

@@ -47,7 +47,7 @@ constexpr AttackRow kRows[] = {
      Layer::kRootfs,
      {},
      nullptr,
-     "file-damage {canary}"},
+     "file-damage {canary} only"},
     {"privilege escalation",
      "privilege",
      "no_new_privs, capabilities",

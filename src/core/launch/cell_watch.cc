@@ -40,6 +40,7 @@ Error exec_error(const std::string& program, int err) {
 }  // namespace
 
 Result<void> Cell::on_ctl() {
+  if (!ctl_.valid()) return {};  // closed by an event earlier in the same round
   Record record;
   TRY_SET(sys::Message m, sys::receive(ctl_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT));
   if (m.again) return {};
@@ -61,6 +62,7 @@ Result<void> Cell::on_ctl() {
 }
 
 Result<void> Cell::on_prog(const Host& host) {
+  if (!prog_.valid()) return {};
   Record record;
   TRY_SET(sys::Message m, sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT));
   if (m.again) return {};

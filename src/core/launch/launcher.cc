@@ -98,6 +98,7 @@ class LauncherImpl final : public Launcher {
       run.for_stock = false;
       run.done = std::move(done);
       if (auto begun = run.cell->start(std::move(request)); !begun) run.cell->fail(std::move(begun).error());
+      else set_up_stdin(run);
       watch(run);
       return run.id;
     }
