@@ -31,8 +31,8 @@ bool run_true(Launcher& launcher, const Policy& policy, std::map<std::string, do
 }
 
 void fill(Launcher& launcher, const Policy& policy, std::size_t count) {
-  while (launcher.parked(policy) < count)
-    if (!launcher.step(std::chrono::milliseconds(10))) std::abort();
+  for (int i = 0; launcher.parked(policy) < count; ++i)
+    if (i > 10'000 || !launcher.step(std::chrono::milliseconds(10))) std::abort();
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ constexpr std::string_view kExamples =
     ".SH EXAMPLES\n.nf\n"
     "hotcell run hello.py\n"
     "hotcell run \\-\\-memory 64M \\-\\-timeout 2s \\-\\-json \\-\\- ./a.out\n"
-    "hotcell run \\-\\-write . \\-\\-deny '**/.env' \\-\\-workdir . \\-\\- make test\n"
+    "hotcell run \\-\\-write . \\-\\-deny .env \\-\\-workdir . \\-\\- make test\n"
     "hotcell explain \\-\\-profile strict\n.fi\n";
 
 }  // namespace

@@ -117,7 +117,7 @@ int Cell::fd(Source source) const {
     case Source::kStdout: return out_.get();
     case Source::kStderr: return err_.get();
     case Source::kStdin: return stdin_.active() ? stdin_.sink_fd() : -1;
-    case Source::kStdinSource: return stdin_.active() ? stdin_.source_fd() : -1;
+    case Source::kStdinSource: return stdin_.source_fd();  // also when it is no longer wanted: epoll must be told by it
     case Source::kPidfd: return child_.pidfd.get();
     case Source::kListener: return listener_.fd();
     case Source::kMemory: return cgroup_ ? cgroup_->memory_event_fd() : -1;

@@ -336,6 +336,7 @@ class LauncherImpl final : public Launcher {
       if (it == runs_.end()) continue;
       std::unique_ptr<Run> run = std::move(it->second);
       runs_.erase(it);
+      forget_source(*run->cell);
       if (run->for_stock) {
         forget_stocked(*run);
       } else if (run->done) {
@@ -347,6 +348,13 @@ class LauncherImpl final : public Launcher {
     }
     // A cgroup stays busy for a moment after its last process; what is left is removed as soon as it lets go.
     std::erase_if(leaving_, [](auto& cgroup) { return cgroup->remove(); });
+  }
+
+  // The caller has the same open file: closing our descriptor would leave it in epoll for good.
+  void forget_source(Cell& cell) {
+    std::uint32_t bit = 1u << static_cast<unsigned>(Cell::Source::kStdinSource);
+    if (cell.registered & bit) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, cell.fd(Cell::Source::kStdinSource), nullptr);
+    cell.registered &= ~bit;
   }
 
   void forget_stocked(Run& run) {

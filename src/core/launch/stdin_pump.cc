@@ -1,23 +1,55 @@
 #include "core/launch/stdin_pump.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace hotcell {
+namespace {
+
+// A program that has closed its stdin is no reason for SIGPIPE to end whoever uses this library.
+ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
+  sigset_t pipe_only, old, pending;
+  ::sigemptyset(&pipe_only);
+  ::sigaddset(&pipe_only, SIGPIPE);
+  ::sigpending(&pending);
+  bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
+  ssize_t n = ::write(fd, bytes, size);
+  int err = errno;
+  if (n < 0 && err == EPIPE && !was_pending) {
+    timespec now{};
+    ::sigtimedwait(&pipe_only, nullptr, &now);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  errno = err;
+  return n;
+}
+
+}  // namespace
 
 StdinPump::StdinPump(sys::Fd sink, decltype(Request::stdin_source) source) : sink_(std::move(sink)) {
   if (auto* bytes = std::get_if<StdinBytes>(&source)) buffer_ = std::move(bytes->bytes);
-  if (auto* fd = std::get_if<StdinFd>(&source)) source_fd_ = fd->fd;
-  if (buffer_.empty() && source_fd_ < 0) sink_.reset();  // end of file at once
+  if (auto* fd = std::get_if<StdinFd>(&source)) source_ = sys::Fd(::fcntl(fd->fd, F_DUPFD_CLOEXEC, 3));
+  if (buffer_.empty() && !source_.valid()) sink_.reset();  // end of file at once
 }
 
 bool StdinPump::refill() {
-  if (source_fd_ < 0) return false;
+  if (!source_.valid()) return false;
+  // Another reader of the same source may have been quicker: a read that waits would stop every clock of ours.
+  pollfd ready = {source_.get(), POLLIN, 0};
+  if (::poll(&ready, 1, 0) == 0) {
+    buffer_.clear();
+    at_ = 0;
+    return true;
+  }
   buffer_.resize(64 << 10);
   at_ = 0;
   ssize_t n;
-  do n = ::read(source_fd_, buffer_.data(), buffer_.size());
+  do n = ::read(source_.get(), buffer_.data(), buffer_.size());
   while (n < 0 && errno == EINTR);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) n = -2;
   buffer_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
@@ -40,7 +72,7 @@ void StdinPump::on_sink_ready() {
         return;
       }
     }
-    ssize_t n = ::write(sink_.get(), buffer_.data() + at_, buffer_.size() - at_);
+    ssize_t n = write_quietly(sink_.get(), buffer_.data() + at_, buffer_.size() - at_);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       if (errno != EAGAIN) sink_.reset();  // EPIPE: the program has closed its end

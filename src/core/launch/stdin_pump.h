@@ -15,8 +15,8 @@ class StdinPump {
 
   bool active() const { return sink_.valid(); }
   int sink_fd() const { return sink_.get(); }
-  int source_fd() const { return source_fd_; }
-  bool wants_sink() const { return active() && (at_ < buffer_.size() || source_fd_ < 0 || !source_waits_); }
+  int source_fd() const { return source_.get(); }
+  bool wants_sink() const { return active() && (at_ < buffer_.size() || !source_.valid() || !source_waits_); }
   bool wants_source() const { return active() && source_waits_ && at_ >= buffer_.size(); }
   void set_source_waits(bool waits) { source_waits_ = waits; }  // the source can be polled: read only when told
   void on_source_ready();
@@ -25,7 +25,7 @@ class StdinPump {
  private:
   bool refill();  // false: the source has ended
   sys::Fd sink_;
-  int source_fd_ = -1;
+  sys::Fd source_;  // of our own: two runs may share a source, and epoll knows each descriptor once
   bool source_waits_ = false;
   std::string buffer_;
   std::size_t at_ = 0;
