@@ -18,6 +18,7 @@ namespace hotcell::testing {
 inline constexpr int kOpen = 0;         // the attack went through
 inline constexpr int kNotClaimed = -1;  // this layer does not promise to stop it
 inline constexpr int kDiffers = -2;     // control: anything but what the cell answers
+inline constexpr int kAny = -4;         // control: this kernel may refuse it to ordinary users, or lack it; the record shows the layer
 
 enum class Where { kHere, kThrowawayNamespaces };
 

@@ -26,7 +26,13 @@ std::string start_time_of(int pid) {
 }
 
 const std::string& own_prefix() {
-  static const std::string prefix = cat(::getpid(), "-", start_time_of(::getpid()), "-");
+  // By pid, since a caller may fork and launch cells on both sides.
+  static int pid = 0;
+  static std::string prefix;
+  if (pid != ::getpid()) {
+    pid = ::getpid();
+    prefix = cat(pid, "-", start_time_of(pid), "-");
+  }
   return prefix;
 }
 
