@@ -16,7 +16,7 @@ namespace hotcell {
 
 struct LauncherOptions {
   std::string backend = "native";  // or "landlock": no namespaces, for places that forbid them
-  std::string init_path;           // empty: beside the running program, or the installed one
+  std::string init_path;           // empty: the embedded one
   bool sweep = true;               // remove what a crashed launcher left behind
 };
 

@@ -136,7 +136,8 @@ Result<void> check_shebang(std::string_view line, std::string_view file, const P
 
 Result<std::string> find_program(std::string_view name, const Policy& policy) {
   std::string hidden, other;
-  for (auto folder : split(search_path(policy), ':')) {
+  const std::string path = search_path(policy);  // the pieces below are views into it
+  for (auto folder : split(path, ':')) {
     if (!folder.starts_with('/')) continue;
     std::string full = cat(folder, "/", name);
     auto kind = kind_of(full);

@@ -220,7 +220,11 @@ TEST_F(Limited, MemoryInMemfdsIsCounted) {
   policy_.limits.memory = 64_MiB;
   policy_.limits.disk = 16_MiB;
   Report r = run(policy_, program("memory_in_memfds"));
-  EXPECT_EQ(exit_reason(r), "memory") << describe(r);
+  expect_layer(r, Layer::kMemory);
+  // Without a cgroup nobody counts pages that no process has mapped; that is what `partial` says.
+  if (has_cgroups()) {
+    EXPECT_EQ(exit_reason(r), "memory") << describe(r);
+  }
 }
 
 TEST_F(Limited, PrivateFilesComeOnTopOfMemory) {
@@ -274,7 +278,8 @@ TEST_F(Limited, SleeperEndsForWallTimeAndTheHookIsCalled) {
 TEST_F(Limited, TooManyProcessesIsTheReason) {
   for (const char* name : {"many_processes", "many_threads"}) {
     Report r = run(policy_, program(name));
-    EXPECT_EQ(exit_reason(r), "processes") << name << ": " << describe(r);
+    // Without a cgroup the ceiling is as firm, but the kernel does not tell that it was hit.
+    EXPECT_EQ(exit_reason(r), has_cgroups() ? "processes" : "exited") << name << ": " << describe(r);
     // The first is the program itself; init is not counted.
     EXPECT_EQ(r.out, "9 11\n") << name << " (created, errno)";
     EXPECT_EQ(layer_status(r, Layer::kProcesses), LayerStatus::kFull);

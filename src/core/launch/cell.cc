@@ -71,7 +71,10 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   TRY_SET(sys::Pipe err, sys::make_pipe(0));
   for (int fd : {in.write.get(), out.read.get(), err.read.get()}) TRY(sys::set_nonblocking(fd));
   timer.mark("pipes");
-  TRY_SET(std::vector<sys::Fd> grants, open_grants(*plan_, host, init_fd, ids_.id));
+  std::vector<sys::Fd> grants;
+  if (plan_->backend == BackendKind::kNative) {
+    TRY_SET(grants, open_grants(*plan_, host, init_fd, ids_.id));
+  }
   std::vector<int> tasks = cgroup_ ? cgroup_->tasks_fds() : std::vector<int>{};
   std::vector<int> inherited;
   for (const auto& i : plan_->builder.inherited()) {
@@ -103,8 +106,9 @@ Result<void> Cell::build(const Host& host, int init_fd) {
 
 Cell::~Cell() {
   if (child_.pid != 0) {
-    sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
-    ctl_.reset();  // without a pid namespace init ends its descendants when this closes
+    // Without a pid namespace only init itself can end its descendants, and does so when this closes.
+    if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
+    ctl_.reset();
     sys::reap(child_.pid, true).ignore("a destructor has nobody to tell");
   }
   if (!flat_workspace_.empty()) remove_flat_workspace(flat_workspace_);

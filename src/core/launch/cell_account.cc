@@ -9,10 +9,11 @@
 namespace hotcell {
 
 bool Cell::disk_full() const {
-  // Less than a page left of the private tmpfs, or no inode.
+  // The little that was put on top of `disk` is all that is left, or no inode; a few come back as the masks go with
+  // the mount namespace.
   struct statfs fs;
   if (!work_.valid() || plan_->backend != BackendKind::kNative || ::fstatfs(work_.get(), &fs) < 0) return false;
-  return fs.f_bavail <= (256u << 10) / static_cast<unsigned long>(fs.f_bsize) || fs.f_ffree == 0;
+  return fs.f_bavail <= (256u << 10) / static_cast<unsigned long>(fs.f_bsize) || fs.f_ffree < 16;
 }
 
 Verdict Cell::decide() const {

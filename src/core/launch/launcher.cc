@@ -280,10 +280,9 @@ class LauncherImpl final : public Launcher {
     if (pump.source_fd() < 0) return;
     epoll_event probe{};
     probe.data.u64 = run.id << 4;
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pump.source_fd(), &probe) == 0) {
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pump.source_fd(), nullptr);
-      pump.set_source_waits(true);
-    }
+    bool pollable = ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pump.source_fd(), &probe) == 0;
+    if (pollable) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pump.source_fd(), nullptr);
+    pump.set_source_waits(pollable);
   }
 
   std::optional<Clock::time_point> next_due() const {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,23 +38,31 @@ StdinPump::StdinPump(sys::Fd sink, decltype(Request::stdin_source) source) : sin
   if (buffer_.empty() && !source_.valid()) sink_.reset();  // end of file at once
 }
 
+ssize_t StdinPump::read_source(char* buffer, std::size_t size) {
+  if (!source_waits_) return ::read(source_.get(), buffer, size);
+  // Readiness may be stale: somebody else can read from the same pipe. The flags of the descriptor are the caller's,
+  // so it is the call that must not wait.
+  iovec part{buffer, size};
+  ssize_t n = ::preadv2(source_.get(), &part, 1, -1, RWF_NOWAIT);
+  if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return n;
+  pollfd ready{source_.get(), POLLIN, 0};
+  if (::poll(&ready, 1, 0) == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return ::read(source_.get(), buffer, size);
+}
+
 bool StdinPump::refill() {
   if (!source_.valid()) return false;
-  // Another reader of the same source may have been quicker: a read that waits would stop every clock of ours.
-  pollfd ready = {source_.get(), POLLIN, 0};
-  if (::poll(&ready, 1, 0) == 0) {
-    buffer_.clear();
-    at_ = 0;
-    return true;
-  }
   buffer_.resize(64 << 10);
   at_ = 0;
   ssize_t n;
-  do n = ::read(source_.get(), buffer_.data(), buffer_.size());
+  do n = read_source(buffer_.data(), buffer_.size());
   while (n < 0 && errno == EINTR);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) n = -2;
+  bool later = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   buffer_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return n != 0 && n != -1;
+  return n > 0 || later;
 }
 
 void StdinPump::on_source_ready() {
@@ -66,7 +75,7 @@ void StdinPump::on_sink_ready() {
   if (!active()) return;
   for (int rounds = 0; rounds < 16; ++rounds) {
     if (at_ >= buffer_.size()) {
-      if (source_waits_) return;
+      if (source_waits_) return;  // on_source_ready will come
       if (!refill()) {
         sink_.reset();
         return;

@@ -23,7 +23,8 @@ class StdinPump {
   void on_sink_ready();
 
  private:
-  bool refill();  // false: the source has ended
+  ssize_t read_source(char* buffer, std::size_t size);  // never blocks on what can be polled
+  bool refill();                                        // false: the source has ended
   sys::Fd sink_;
   sys::Fd source_;  // of our own: two runs may share a source, and epoll knows each descriptor once
   bool source_waits_ = false;
