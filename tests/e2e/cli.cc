@@ -20,7 +20,8 @@ namespace hotcell::testing {
 namespace {
 
 constexpr auto kMost = std::chrono::seconds(90);  // more than the 60 s that a cell has by itself
-constexpr rlim_t kStack = 64 << 20;               // a quarter of it is what arguments may take, up to the kernel's 6 MiB
+// A quarter of the stack is what arguments may take, up to the kernel's 6 MiB.
+constexpr rlim_t kStack = 64 << 20;
 
 std::string beside_self(const std::string& name) { return self_path().substr(0, self_path().rfind('/') + 1) + name; }
 
@@ -67,9 +68,20 @@ struct Ends {
   for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   // A user's secrets are in the environment; none of them may be needed, and one is looked for.
-  std::array<char*, 3> env = {const_cast<char*>("PATH=/usr/bin:/bin"), const_cast<char*>("E2E_SECRET=zmxncbv"), nullptr};
+  std::array<char*, 3> env = {const_cast<char*>("PATH=/usr/bin:/bin"), const_cast<char*>("E2E_SECRET=zmxncbv"),
+                              nullptr};
   ::execve(words[0], words.data(), env.data());
   ::_exit(99);
+}
+
+template <class Condition>
+bool within(std::chrono::milliseconds time, Condition holds) {
+  auto until = std::chrono::steady_clock::now() + time;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
 }
 
 }  // namespace
@@ -86,12 +98,13 @@ std::string attack_path() { return hotcell_path().substr(0, hotcell_path().rfind
 
 std::string Called::describe() const {
   std::ostringstream text;
-  text << "code " << code << ", signal " << signal << "\nstdout (" << out.size() << "): " << out.substr(0, 2000) << "\nstderr ("
-       << err.size() << "): " << err.substr(0, 2000);
+  text << "code " << code << ", signal " << signal << "\nstdout (" << out.size() << "): " << out.substr(0, 2000)
+       << "\nstderr (" << err.size() << "): " << err.substr(0, 2000);
   return text.str();
 }
 
-Call::Call(std::vector<std::string> args, std::string input) : input_(std::move(input)), until_(std::chrono::steady_clock::now() + kMost) {
+Call::Call(std::vector<std::string> args, std::string input)
+    : input_(std::move(input)), until_(std::chrono::steady_clock::now() + kMost) {
   args.insert(args.begin(), hotcell_path());
   Pipe in, out, err, status;
   pid_ = ::fork();
@@ -157,7 +170,9 @@ Called Call::finish() {
   return called_;
 }
 
-Called hotcell(std::vector<std::string> args, std::string input) { return Call(std::move(args), std::move(input)).finish(); }
+Called hotcell(std::vector<std::string> args, std::string input) {
+  return Call(std::move(args), std::move(input)).finish();
+}
 
 std::string shell_output(const std::vector<std::string>& argv, const std::string& input, int* code) {
   TempDir dir;
@@ -186,13 +201,13 @@ std::vector<pid_t> processes_with(const std::string& token) {
   return found;
 }
 
+// A process between two programs has no command line for a moment.
+bool seen_within(const std::string& token, std::size_t count, std::chrono::milliseconds time) {
+  return within(time, [&] { return processes_with(token).size() >= count; });
+}
+
 bool gone_within(const std::string& token, std::chrono::milliseconds time) {
-  auto until = std::chrono::steady_clock::now() + time;
-  while (!processes_with(token).empty()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
+  return within(time, [&] { return processes_with(token).empty(); });
 }
 
 std::vector<std::string> cgroups_of(pid_t pid) {
@@ -202,6 +217,8 @@ std::vector<std::string> cgroups_of(pid_t pid) {
   return found;
 }
 
-std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
 
 }  // namespace hotcell::testing

@@ -16,7 +16,7 @@ const std::string& hotcell_path();  // $HOTCELL_BIN, else the `hotcell` beside t
 std::string attack_path();          // `hotcell-attack` beside it
 
 struct Called {
-  int code = -1;    // -1: ended by a signal
+  int code = -1;  // -1: ended by a signal
   int signal = 0;
   std::string out, err, status;
   std::string describe() const;
@@ -51,6 +51,7 @@ std::string shell_output(const std::vector<std::string>& argv, const std::string
 
 // Processes whose command line holds `token`: a program in a cell is a process of this machine, too.
 std::vector<pid_t> processes_with(const std::string& token);
+bool seen_within(const std::string& token, std::size_t count, std::chrono::milliseconds time);
 bool gone_within(const std::string& token, std::chrono::milliseconds time);
 std::vector<std::string> cgroups_of(pid_t pid);
 std::size_t lines(const std::string& text);

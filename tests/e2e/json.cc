@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdlib>
 
@@ -59,7 +60,8 @@ std::vector<std::string> Json::keys(std::string_view path) const {
 
 std::string Json::find_by_name(std::string_view array, std::string_view name, std::string_view key) const {
   for (std::size_t i = 0; i < size(array); ++i) {
-    std::string at = std::string(array) + "/" + std::to_string(i) + "/";
+    std::string at = array.empty() ? "" : std::string(array) + "/";
+    at += std::to_string(i) + "/";
     if (text(at + "name") == name) return text(at + std::string(key));
   }
   return "(missing)";

@@ -83,8 +83,9 @@ int probe_under_seccomp() {
   return g_case->probe();
 }
 
-// The rules of the cell's own plan, on the host's tree; without those for the cell's private folders and its top
+// One of the two Landlock layers: the rules of the cell's own plan, on the host's tree; without those for the cell's private folders and its top
 // folder, which are other folders here.
+Layer g_layer;
 int probe_under_landlock() {
   auto host = Host::look();
   if (!host.ok() || ::chdir(scene_path("work").c_str()) != 0) return -1;
@@ -105,6 +106,7 @@ int probe_under_landlock() {
     std::string_view path = op.path ? ctx.text(op.path) : "";
     bool is_private = path == "/work" || path == "/tmp" || path == "/dev/shm" || path == "/";
     int done = 0;
+    if (static_cast<Layer>(op.layer) != g_layer) continue;
     switch (static_cast<OpKind>(op.kind)) {
       case OpKind::kRuleset: done = apply_ruleset(ctx, op); break;
       case OpKind::kPathRule: done = is_private ? 0 : apply_path_rule(ctx, op); break;
@@ -117,7 +119,7 @@ int probe_under_landlock() {
     }
     if (done < 0) return -1;
   }
-  return restricted == 2 ? g_case->probe() : -1;
+  return restricted == 1 ? g_case->probe() : -1;
 }
 
 }  // namespace
@@ -235,8 +237,11 @@ TEST_P(Escape, Alone) {
     EXPECT_EQ(got, alone.seccomp) << "under seccomp alone: " << words(got);
   }
   if (alone.landlock != kNotClaimed) {
-    int got = outside(probe_under_landlock);
-    EXPECT_EQ(got, alone.landlock) << "under Landlock alone: " << words(got);
+    for (Layer layer : {Layer::kLandlockBroad, Layer::kLandlock}) {
+      g_layer = layer;
+      int got = outside(probe_under_landlock);
+      EXPECT_EQ(got, alone.landlock) << "under " << to_string(layer) << " alone: " << words(got);
+    }
   }
   if (alone.structure != kNotClaimed) {
     Policy policy = scene_->policy();

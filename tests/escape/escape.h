@@ -29,7 +29,7 @@ struct Control {
 // The errno by which a layer stops the attack when it is the only one.
 struct Alone {
   int seccomp = kNotClaimed;            // the filter, in a process of the caller's with all its rights
-  int landlock = kNotClaimed;           // both Landlock layers, in a process of the caller's, on the host's own tree
+  int landlock = kNotClaimed;           // either Landlock layer, in a process of the caller's, on the host's own tree
   int structure = kNotClaimed;          // namespaces, mounts, ids, capabilities, limits: a cell without the other two
 };
 

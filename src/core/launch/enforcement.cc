@@ -6,6 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/strings.h"
 #include "sys/file.h"
 #include "sys/uapi/landlock.h"
@@ -77,7 +80,8 @@ class ReadBack {
   void name_space(Layer layer, const char* name) {
     int differs = reader_.differs(name);
     if (differs == 1) return add(layer, LayerStatus::kFull, "its own");
-    if (differs < 0) return add(layer, LayerStatus::kNone, "could not be read back");
+    // Without namespaces of its own there is nothing to claim, whether it can be read or not.
+    if (differs < 0 && !flat()) return add(layer, LayerStatus::kNone, "could not be read back");
     if (layer == Layer::kNetNs && !flat()) return add(layer, LayerStatus::kPartial, "shares the host's network; Landlock denies listening on TCP");
     if (layer == Layer::kNetNs)
       return add(layer, LayerStatus::kPartial, "no namespace; internet sockets are refused by seccomp, TCP by Landlock");
@@ -130,9 +134,25 @@ class ReadBack {
     return text.ok() && text.value().find("/hotcell/") != std::string::npos;
   }
 
-  void limits() {
+  // Another user's limits take CAP_SYS_RESOURCE to ask for, but not to read in /proc.
+  std::optional<std::uint64_t> open_files() const {
     rlimit64 files{};
-    bool set = ::syscall(SYS_prlimit64, reader_.pid, RLIMIT_NOFILE, nullptr, &files) == 0 && files.rlim_max <= plan_.policy.limits.open_files;
+    if (::syscall(SYS_prlimit64, reader_.pid, RLIMIT_NOFILE, nullptr, &files) == 0) return files.rlim_max;
+    auto fd = sys::open_at(reader_.dir.get(), "limits", O_RDONLY);
+    if (!fd) return std::nullopt;
+    auto text = sys::read_fd(fd.value().get());
+    constexpr std::string_view kLine = "Max open files";
+    auto at = text.ok() ? text.value().find(kLine) : std::string::npos;
+    if (at == std::string::npos) return std::nullopt;
+    std::string_view line = std::string_view(text.value()).substr(at + kLine.size());
+    line = trim(line.substr(0, line.find('\n')));
+    line = trim(line.substr(std::min(line.find(' '), line.size())));  // the soft limit comes first
+    return parse_u64(line.substr(0, line.find(' ')));
+  }
+
+  void limits() {
+    auto files = open_files();
+    bool set = files && *files <= plan_.policy.limits.open_files;
     add(Layer::kRlimits, set ? LayerStatus::kFull : LayerStatus::kNone, set ? "read back" : "could not be read back");
     bool grouped = cgroup_ != nullptr && in_own_cgroup();
     const CgroupHost& c = host_.cgroup;

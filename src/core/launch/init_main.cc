@@ -324,6 +324,9 @@ void kill_descendants() {
   // Only now: a process that is not dumpable has a /proc that its unprivileged launcher cannot write id maps through.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   umask(022);
+  // A launcher that runs before others is no reason for its cells to.
+  errno = 0;
+  if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0) setpriority(PRIO_PROCESS, 0, 0);
 
   unsigned i = 0;
   for (; i < g_plan->op_count && static_cast<OpKind>(g_ops[i].kind) != OpKind::kFork; ++i) run_checked(kCtlFd, i);

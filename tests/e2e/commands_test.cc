@@ -1,0 +1,142 @@
+// The ways to say what to run, and the commands that run nothing.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "e2e/cli.h"
+#include "e2e/json.h"
+#include "support/cells.h"
+
+namespace hotcell::testing {
+namespace {
+
+class Commands : public E2e {};
+
+TEST_F(Commands, RunAFile) {
+  TempDir dir;
+  write_text(dir.path() + "/sum.py", "import sys\nprint(sum(map(int, sys.argv[1:])), sys.stdin.read())\n");
+  auto called = hotcell({"run", dir.path() + "/sum.py", "2", "40"}, "typed");
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(called.out, "42 typed\n");
+
+  write_text(dir.path() + "/script", "#!/bin/sh\necho \"$1-$2\"; exit 5\n");
+  called = hotcell({"run", dir.path() + "/script", "a b", "--json"});
+  EXPECT_EQ(called.code, 5) << called.describe();
+  EXPECT_EQ(called.out, "a b---json\n");
+
+  write_text(dir.path() + "/words", "hello\n");
+  called = hotcell({"run", dir.path() + "/words"});
+  EXPECT_EQ(called.code, 126) << called.describe();
+  EXPECT_NE(called.err.find("name one with --language"), std::string::npos) << called.err;
+}
+
+TEST_F(Commands, RunCode) {
+  auto called = hotcell({"run", "--language", "python", "-c", "import sys; print(6 * 7, sys.argv[1:])", "x", "-v"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(called.out, "42 ['x', '-v']\n");
+  called = hotcell({"run", "--language", "bash", "-c", "echo $((6 * 7)); exit 2"});
+  EXPECT_EQ(called.code, 2) << called.describe();
+  EXPECT_EQ(called.out, "42\n");
+}
+
+TEST_F(Commands, FilesAreWhatWasGiven) {
+  TempDir dir;
+  write_text(dir.path() + "/seen", "seen\n");
+  write_text(dir.path() + "/.env", "secret\n");
+  auto called = hotcell({"run", "--read", dir.path(), "--deny", dir.path() + "/.env", "--", "/bin/sh", "-c",
+                         "cd " + dir.path() + "; cat seen; cat .env; echo x >seen; ls -A /work"});
+  EXPECT_EQ(called.out, "seen\n") << called.describe();
+  EXPECT_EQ(read_text(dir.path() + "/seen"), "seen\n");
+
+  called = hotcell({"run", "--write", dir.path(), "--file", dir.path() + "/seen", "--", "/bin/sh", "-c",
+                    "cat /work/seen > " + dir.path() + "/made; echo x > /work/seen"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(read_text(dir.path() + "/made"), "seen\n");
+  EXPECT_EQ(read_text(dir.path() + "/seen"), "seen\n") << "--file is a copy";
+}
+
+TEST_F(Commands, ExplainRunsNothing) {
+  TempDir dir;
+  const std::vector<std::string> program = {"--write", dir.path(), "--", "/bin/touch", dir.path() + "/ran"};
+  std::vector<std::string> args = {"explain"};
+  args.insert(args.end(), program.begin(), program.end());
+  auto called = hotcell(args);
+  EXPECT_EQ(called.code, 0) << called.describe();
+  for (const char* word : {"/bin/touch", "limits: memory 256M", "seccomp", "landlock", dir.path().c_str()})
+    EXPECT_NE(called.out.find(word), std::string::npos) << word;
+
+  args.insert(args.begin() + 1, "--json");
+  called = hotcell(args);
+  EXPECT_EQ(called.code, 0) << called.describe();
+  Json json(called.out);
+  EXPECT_EQ(json.text("argv/0"), "/bin/touch");
+  EXPECT_EQ(json.text("policy"), "default");
+  EXPECT_GT(json.size("operations"), 20u);
+  EXPECT_NE(::access((dir.path() + "/ran").c_str(), F_OK), 0) << "explain ran the program";
+}
+
+TEST_F(Commands, Profiles) {
+  auto called = hotcell({"profile", "list", "--json"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  Json list(called.out);
+  for (const char* name : {"default", "strict", "dev", "build", "test", "ci", "minimal"})
+    EXPECT_EQ(list.find_by_name("", name, "valid"), "true") << name;
+  called = hotcell({"profile", "list"});
+  EXPECT_EQ(lines(called.out), list.size(""));
+
+  called = hotcell({"profile", "show", "strict", "--json"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(Json(called.out).text("name"), "strict");
+  called = hotcell({"profile", "show", "nosuch"});
+  EXPECT_EQ(called.code, 125);
+  EXPECT_EQ(called.err, "hotcell: there is no profile \"nosuch\"\n");
+
+  // What `show` prints is a profile that `check` and `run` take.
+  TempDir dir;
+  std::string path = dir.path() + "/mine.yaml";
+  write_text(path, hotcell({"profile", "show", "default"}).out);
+  called = hotcell({"profile", "check", path});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(hotcell({"run", "--profile", path, "--", "/bin/true"}).code, 0);
+
+  write_text(path, "name: mine\nlimits:\n  memry: 1M\n");
+  called = hotcell({"profile", "check", path});
+  EXPECT_EQ(called.code, 125) << called.describe();
+  EXPECT_EQ(called.err, "hotcell: " + path + ":3: unknown key \"memry\" in limits; did you mean \"memory\"?\n");
+  write_text(path, "limits: {processes: 50}\n");
+  called = hotcell({"profile", "check", path});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_NE((called.out + called.err).find("limits.processes: 50 is above the default of 10"), std::string::npos)
+      << called.describe();
+}
+
+TEST_F(Commands, Doctor) {
+  auto called = hotcell({"doctor", "--json"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  Json json(called.out);
+  EXPECT_EQ(json.text("ok"), "true");
+  EXPECT_GT(json.size("facts"), 5u);
+  EXPECT_EQ(json.find_by_name("facts", "kernel", "have"), "yes");
+}
+
+TEST_F(Commands, Completion) {
+  auto called = hotcell({"completion", "bash"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_NE(called.out.find("--on-output"), std::string::npos);
+  int code = -1;
+  std::string said = shell_output({"/bin/bash", "-n"}, called.out, &code);
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(Commands, HelpAndVersion) {
+  auto called = hotcell({"--help"});
+  EXPECT_EQ(called.code, 0);
+  EXPECT_TRUE(called.out.starts_with("hotcell runs code")) << called.out;
+  EXPECT_EQ(called.err, "");
+  called = hotcell({"version"});
+  EXPECT_EQ(called.code, 0);
+  EXPECT_TRUE(called.out.starts_with("hotcell ")) << called.out;
+}
+
+}  // namespace
+}  // namespace hotcell::testing
