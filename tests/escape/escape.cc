@@ -58,7 +58,7 @@ int listen_unix(const std::string& name) {
 
 // ---- layers by themselves, in a forked child -----------------------------------------------------------------------
 
-const EscapeCase* g_case;   // what the child of in_child() is to try
+const EscapeCase* g_case;  // what the child of in_child() is to try
 const Policy* g_policy;
 
 int probe_here() {
@@ -83,8 +83,8 @@ int probe_under_seccomp() {
   return g_case->probe();
 }
 
-// One of the two Landlock layers: the rules of the cell's own plan, on the host's tree; without those for the cell's private folders and its top
-// folder, which are other folders here.
+// One of the two Landlock layers: the rules of the cell's own plan, on the host's tree; without those for the cell's
+// private folders and its top folder, which are other folders here.
 Layer g_layer;
 int probe_under_landlock() {
   auto host = Host::look();
@@ -108,14 +108,21 @@ int probe_under_landlock() {
     int done = 0;
     if (static_cast<Layer>(op.layer) != g_layer) continue;
     switch (static_cast<OpKind>(op.kind)) {
-      case OpKind::kRuleset: done = apply_ruleset(ctx, op); break;
-      case OpKind::kPathRule: done = is_private ? 0 : apply_path_rule(ctx, op); break;
-      case OpKind::kPortRule: done = apply_port_rule(ctx, op); break;
+      case OpKind::kRuleset:
+        done = apply_ruleset(ctx, op);
+        break;
+      case OpKind::kPathRule:
+        done = is_private ? 0 : apply_path_rule(ctx, op);
+        break;
+      case OpKind::kPortRule:
+        done = apply_port_rule(ctx, op);
+        break;
       case OpKind::kRestrict:
         done = apply_restrict(ctx, op);
         ++restricted;
         break;
-      default: break;
+      default:
+        break;
     }
     if (done < 0) return -1;
   }
@@ -139,7 +146,8 @@ int scene_number(const char* name) {
 
 Scene::Scene() {
   for (const char* folder : {"ro", "rw", "rw/sub", "work", "private"}) ::mkdir(path(folder).c_str(), 0755);
-  for (const char* file : {"secret", "ro/file", "ro/.env", "rw/file", "rw/sub/denied"}) write_text(path(file), "host secret\n");
+  for (const char* file : {"secret", "ro/file", "ro/.env", "rw/file", "rw/sub/denied"})
+    write_text(path(file), "host secret\n");
   victim_ = ::fork();
   if (victim_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -177,7 +185,8 @@ Policy Scene::policy() const {
   Policy p = test_policy();
   p.filesystem.grants.push_back({path("ro"), Access::kRead, "scene"});
   p.filesystem.grants.push_back({path("rw"), Access::kWrite, "scene"});
-  for (const char* denied : {"ro/.env", "rw/sub/denied", "rw/unborn"}) p.filesystem.deny.push_back({path(denied), "scene"});
+  for (const char* denied : {"ro/.env", "rw/sub/denied", "rw/unborn"})
+    p.filesystem.deny.push_back({path(denied), "scene"});
   return p;
 }
 

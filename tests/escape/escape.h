@@ -18,29 +18,30 @@ namespace hotcell::testing {
 inline constexpr int kOpen = 0;         // the attack went through
 inline constexpr int kNotClaimed = -1;  // this layer does not promise to stop it
 inline constexpr int kDiffers = -2;     // control: anything but what the cell answers
-inline constexpr int kAny = -4;         // control: this kernel may refuse it to ordinary users, or lack it; the record shows the layer
+inline constexpr int kAny =
+    -4;  // control: this kernel may refuse it to ordinary users, or lack it; the record shows the layer
 
 enum class Where { kHere, kThrowawayNamespaces };
 
 struct Control {
   int root = kOpen, user = kOpen;
-  Where where = Where::kHere;           // throwaway: in namespaces of its own, for what would touch the host
+  Where where = Where::kHere;  // throwaway: in namespaces of its own, for what would touch the host
 };
 // The errno by which a layer stops the attack when it is the only one.
 struct Alone {
-  int seccomp = kNotClaimed;            // the filter, in a process of the caller's with all its rights
-  int landlock = kNotClaimed;           // either Landlock layer, in a process of the caller's, on the host's own tree
-  int structure = kNotClaimed;          // namespaces, mounts, ids, capabilities, limits: a cell without the other two
+  int seccomp = kNotClaimed;    // the filter, in a process of the caller's with all its rights
+  int landlock = kNotClaimed;   // either Landlock layer, in a process of the caller's, on the host's own tree
+  int structure = kNotClaimed;  // namespaces, mounts, ids, capabilities, limits: a cell without the other two
 };
 
 struct EscapeCase {
-  const char* id;                       // of ESCAPES.md, and a letter where one row has several ways
+  const char* id;  // of ESCAPES.md, and a letter where one row has several ways
   const char* what;
-  int (*probe)();                       // kOpen, or the errno it met
+  int (*probe)();  // kOpen, or the errno it met
   int denied;
   Control control = {};
   Alone alone = {};
-  const char* denial = nullptr;         // the system call that the report must name
+  const char* denial = nullptr;  // the system call that the report must name
 };
 void PrintTo(const EscapeCase& c, std::ostream* out);
 
@@ -51,7 +52,7 @@ struct Area {
 inline int result_of(long result) { return result < 0 ? errno : kOpen; }
 // As a probe sees it: what the scene put into the environment.
 std::string scene_path(const char* relative);
-int scene_number(const char* name);     // S_PID, S_PORT, S_UDP, S_FD
+int scene_number(const char* name);  // S_PID, S_PORT, S_UDP, S_FD
 
 // What the attacks are aimed at: files and folders, a process, listeners and a forgotten descriptor, all of the host.
 //   secret  ro/file ro/.env  rw/file rw/sub/denied  sock  private/  work/

@@ -28,30 +28,36 @@ int call() {
   return result_of(::syscall(number, arguments...));
 }
 
+// clang-format off
 const Area kKernel({
     {"KS-01a", "io_uring_setup", call<425, 1, 0>, EPERM, kAnythingElse, kSeccomp, "io_uring_setup"},
     {"KS-01b", "io_uring_enter", call<426, -1, 0, 0, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp, "io_uring_enter"},
     {"KS-01c", "io_uring_register", call<427, -1, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp, "io_uring_register"},
     {"KS-02a", "bpf", call<SYS_bpf, 9999, 0, 0>, EPERM, kAnythingElse, kSeccomp, "bpf"},
-    {"KS-02b", "perf_event_open", call<SYS_perf_event_open, 0, 0, -1, -1, 0>, EPERM, kAnythingElse, kSeccomp, "perf_event_open"},
+    {"KS-02b", "perf_event_open",
+     call<SYS_perf_event_open, 0, 0, -1, -1, 0>, EPERM, kAnythingElse, kSeccomp, "perf_event_open"},
     {"KS-03", "userfaultfd", call<SYS_userfaultfd, 1>, EPERM, kAnythingElse, kSeccomp, "userfaultfd"},
     {"KS-04a", "keyctl", call<SYS_keyctl, 0, -3, 0>, EPERM, kAnythingElse, kSeccomp, "keyctl"},
     {"KS-04b", "add_key", call<SYS_add_key, 0, 0, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp, "add_key"},
     {"KS-04c", "request_key", call<SYS_request_key, 0, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp, "request_key"},
-    {"KS-07a", "personality without address randomisation", call<SYS_personality, ADDR_NO_RANDOMIZE>, EPERM, {}, kSeccomp, "personality"},
-    {"KS-07b", "personality that makes data executable", call<SYS_personality, READ_IMPLIES_EXEC>, EPERM, {}, kSeccomp, "personality"},
+    {"KS-07a", "personality without address randomisation",
+     call<SYS_personality, ADDR_NO_RANDOMIZE>, EPERM, {}, kSeccomp, "personality"},
+    {"KS-07b", "personality that makes data executable",
+     call<SYS_personality, READ_IMPLIES_EXEC>, EPERM, {}, kSeccomp, "personality"},
     {"KS-07c", "modify_ldt", call<SYS_modify_ldt, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp, "modify_ldt"},
     {"KS-08a", "init_module", call<SYS_init_module, 0, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "init_module"},
     {"KS-08b", "finit_module", call<SYS_finit_module, -1, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "finit_module"},
     {"KS-08c", "kexec_load", call<SYS_kexec_load, 0, 999, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "kexec_load"},
-    {"KS-08d", "reboot, with the wrong magic", call<SYS_reboot, 1, 2, 3, 0>, EPERM, kRootGetsFurther, kSeccomp, "reboot"},
+    {"KS-08d", "reboot, with the wrong magic",
+     call<SYS_reboot, 1, 2, 3, 0>, EPERM, kRootGetsFurther, kSeccomp, "reboot"},
     {"KS-08e", "swapon", call<SYS_swapon, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "swapon"},
     {"KS-08f", "acct", call<SYS_acct, 1>, EPERM, kRootGetsFurther, kSeccomp, "acct"},
     {"KS-08g", "iopl", call<SYS_iopl, 3>, EPERM, kRootGetsFurther, kSeccomp, "iopl"},
     {"KS-08h", "ioperm", call<SYS_ioperm, 0x80, 1, 1>, EPERM, kRootGetsFurther, kSeccomp, "ioperm"},
     {"KS-08i", "the kernel's log", call<SYS_syslog, 10, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "syslog"},
     {"KS-08j", "quotactl", call<SYS_quotactl, 0x800002 << 8, 0, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "quotactl"},
-    {"KS-09", "vmsplice: user pages in pipes", call<SYS_vmsplice, -1, 0, 0, 0>, EPERM, {kDiffers, kDiffers}, kSeccomp, "vmsplice"},
+    {"KS-09", "vmsplice: user pages in pipes",
+     call<SYS_vmsplice, -1, 0, 0, 0>, EPERM, {kDiffers, kDiffers}, kSeccomp, "vmsplice"},
     {"KS-10a", "fanotify", call<SYS_fanotify_init, 0x200, 0>, EPERM, {kDiffers, kDiffers}, kSeccomp, "fanotify_init"},
     {"KS-10b", "ustat, dead weight", call<SYS_ustat, 0, 0>, ENOSYS, kAnythingElse, {.seccomp = ENOSYS}},
     {"KS-11", "move_pages", call<SYS_move_pages, 0, 0, 0, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp},
@@ -65,7 +71,9 @@ const Area kKernel({
     {"KS-15a", "an unknown call, 480", call<480>, ENOSYS, {ENOSYS, ENOSYS}, {.seccomp = ENOSYS}},
     {"KS-15b", "an unknown call, 1000", call<1000>, ENOSYS, {ENOSYS, ENOSYS}, {.seccomp = ENOSYS}},
     {"KS-15c", "an unknown call, -1", call<-1>, ENOSYS, {ENOSYS, ENOSYS}, {.seccomp = ENOSYS}},
-    {"KS-22a", "kcmp: compare kernel pointers", [] { return result_of(::syscall(SYS_kcmp, ::getpid(), ::getpid(), 0, 0, 1)); }, EPERM, kAnythingElse, kSeccomp, "kcmp"},
+    {"KS-22a", "kcmp: compare kernel pointers",
+     [] { return result_of(::syscall(SYS_kcmp, ::getpid(), ::getpid(), 0, 0, 1)); },
+     EPERM, kAnythingElse, kSeccomp, "kcmp"},
     {"KS-22b", "process_madvise", call<440, -1, 0, 0, 0, 0>, EPERM, kAnythingElse, kSeccomp, "process_madvise"},
     {"CP-05a", "set the clock", call<SYS_settimeofday, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "settimeofday"},
     {"CP-05b", "clock_settime", call<SYS_clock_settime, 0, 0>, EPERM, kRootGetsFurther, kSeccomp, "clock_settime"},
@@ -78,8 +86,14 @@ const Area kKernel({
      },
      ENOMEM, {kDiffers, kDiffers}, {.structure = ENOMEM}},
     {"ME-10", "memory that the host cannot see", call<447, 0>, EPERM, kAnythingElse, kSeccomp, "memfd_secret"},
-    {"ME-11", "merged pages", [] { void* at = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); return result_of(::madvise(at, 4096, MADV_MERGEABLE)); }, EINVAL, {kDiffers, kDiffers}, {.seccomp = EINVAL}},
+    {"ME-11", "merged pages",
+     [] {
+       void* at = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+       return result_of(::madvise(at, 4096, MADV_MERGEABLE));
+     },
+     EINVAL, {kDiffers, kDiffers}, {.seccomp = EINVAL}},
 });
+// clang-format on
 
 #if defined(__x86_64__)
 HOTCELL_PROGRAM(x32_call) {
@@ -105,8 +119,10 @@ HOTCELL_PROGRAM(denied_flood) {
 }
 HOTCELL_PROGRAM(filter_on_children) {
   int status = 0;
-  if (pid_t pid = ::fork(); pid == 0) ::_exit(::unshare(0x10000000) < 0 && errno == EPERM ? 0 : 1);
-  else ::waitpid(pid, &status, 0);
+  if (pid_t pid = ::fork(); pid == 0)
+    ::_exit(::unshare(0x10000000) < 0 && errno == EPERM ? 0 : 1);
+  else
+    ::waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 9;
 }
 

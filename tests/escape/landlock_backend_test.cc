@@ -58,7 +58,7 @@ class LandlockBackend : public SceneTest {
     policy_.filesystem.deny.clear();  // Landlock cannot take away below what it grants; see below
     // As root the program has an id of its own and no mount maps the caller's files to it.
     ::chmod(scene_->path("rw/file").c_str(), 0666);
-    policy_.limits.processes = 200;   // here they are counted with everything else of this user
+    policy_.limits.processes = 200;  // here they are counted with everything else of this user
   }
   void TearDown() override {
     launcher_.reset();
@@ -76,15 +76,18 @@ class LandlockBackend : public SceneTest {
 
 TEST_F(LandlockBackend, FilesSignalsAndSocketsAreRefused) {
   Report r = flat("flat_attacks");
-  EXPECT_EQ(r.out, "read 13\nwrite 13\nmake 13\ngranted 0\nwork 0\ntruncate 13\nsignal 1\ninet 1\nuserns 1\nsuid 1\n") << describe(r);
+  EXPECT_EQ(r.out, "read 13\nwrite 13\nmake 13\ngranted 0\nwork 0\ntruncate 13\nsignal 1\ninet 1\nuserns 1\nsuid 1\n")
+      << describe(r);
   EXPECT_EQ(read_text(scene_->path("ro/file")), "host secret\n");
 }
 
 TEST_F(LandlockBackend, WhatIsMissingIsSaid) {
   Report r = flat("flat_attacks");
   EXPECT_EQ(r.enforcement.backend, "landlock");
-  for (Layer layer : {Layer::kUserNs, Layer::kPidNs, Layer::kMountNs, Layer::kRootfs}) EXPECT_EQ(layer_status(r, layer), LayerStatus::kNone) << to_string(layer);
-  for (Layer layer : {Layer::kLandlock, Layer::kSeccomp, Layer::kNoNewPrivs, Layer::kRlimits}) EXPECT_EQ(layer_status(r, layer), LayerStatus::kFull) << to_string(layer);
+  for (Layer layer : {Layer::kUserNs, Layer::kPidNs, Layer::kMountNs, Layer::kRootfs})
+    EXPECT_EQ(layer_status(r, layer), LayerStatus::kNone) << to_string(layer);
+  for (Layer layer : {Layer::kLandlock, Layer::kSeccomp, Layer::kNoNewPrivs, Layer::kRlimits})
+    EXPECT_EQ(layer_status(r, layer), LayerStatus::kFull) << to_string(layer);
   EXPECT_EQ(layer_status(r, Layer::kNetNs), LayerStatus::kPartial);
 }
 
@@ -92,7 +95,8 @@ TEST_F(LandlockBackend, DaemonsDieWithTheProgramWithoutAPidNamespace) {
   Report r = flat("flat_daemon");
   EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
   std::size_t alive = 0;
-  for (const auto& path : matches("/proc/[0-9]*/cmdline")) alive += read_text(path).find("--program=flat_daemon") != std::string::npos;
+  for (const auto& path : matches("/proc/[0-9]*/cmdline"))
+    alive += read_text(path).find("--program=flat_daemon") != std::string::npos;
   EXPECT_EQ(alive, 0u);
 }
 

@@ -25,7 +25,8 @@ HOTCELL_PROGRAM(print_environment) {
 }
 // errno for each way into pid 1; what can be read is printed.
 HOTCELL_PROGRAM(look_into_init) {
-  for (const char* entry : {"mem", "environ", "maps", "exe", "root", "cwd", "fd", "cmdline", "auxv", "stack", "io", "map_files"}) {
+  for (const char* entry :
+       {"mem", "environ", "maps", "exe", "root", "cwd", "fd", "cmdline", "auxv", "stack", "io", "map_files"}) {
     std::string path = std::string("/proc/1/") + entry;
     int fd = ::open(path.c_str(), O_RDONLY);
     std::string text;
@@ -56,11 +57,13 @@ HOTCELL_PROGRAM(who_am_i) {
   char cwd[256] = {};
   (void)!::getcwd(cwd, sizeof cwd);
   passwd* me = ::getpwuid(::getuid());
-  ::dprintf(1, "%d %d %s %s %s %s\n", ::getuid(), ::getgid(), me ? me->pw_name : "?", names.nodename, cwd, ::getenv("HOME"));
+  ::dprintf(1, "%d %d %s %s %s %s\n", ::getuid(), ::getgid(), me ? me->pw_name : "?", names.nodename, cwd,
+            ::getenv("HOME"));
   return 0;
 }
 HOTCELL_PROGRAM(print_identity_files) {
-  for (const char* path : {"/etc/passwd", "/etc/group", "/etc/hosts", "/proc/self/cgroup", "/etc/machine-id", "/proc/sys/kernel/random/boot_id"})
+  for (const char* path : {"/etc/passwd", "/etc/group", "/etc/hosts", "/proc/self/cgroup", "/etc/machine-id",
+                           "/proc/sys/kernel/random/boot_id"})
     ::dprintf(1, "%s", read_text(path).c_str());
   return 0;
 }
@@ -75,7 +78,8 @@ HOTCELL_PROGRAM(leave_files) {
 }
 HOTCELL_PROGRAM(write_in_grant) {
   int fd = ::open(scene_path("rw/made").c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644);
-  return fd >= 0 && ::write(fd, "by the cell\n", 12) == 12 && ::mkdir(scene_path("rw/folder").c_str(), 0755) == 0 ? 0 : 1;
+  return fd >= 0 && ::write(fd, "by the cell\n", 12) == 12 && ::mkdir(scene_path("rw/folder").c_str(), 0755) == 0 ? 0
+                                                                                                                  : 1;
 }
 HOTCELL_PROGRAM(list_top) {
   DIR* dir = ::opendir("/");
@@ -126,8 +130,14 @@ TEST_F(Leaks, NothingOfTheLauncherIsBehindPidOne) {
 
 TEST_F(Leaks, EveryTellingProcEntryOfThisKernelIsMasked) {
   std::string names;
-  for (const char* name : {"kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "config.gz", "cmdline", "locks", "modules", "iomem",
-                           "interrupts", "sched_debug", "latency_stats", "sys/kernel/random/boot_id", "acpi", "bus", "driver", "fs", "irq", "scsi", "pressure"})
+  for (const char* name : {"kcore",       "keys",          "key-users",
+                           "kmsg",        "kallsyms",      "timer_list",
+                           "config.gz",   "cmdline",       "locks",
+                           "modules",     "iomem",         "interrupts",
+                           "sched_debug", "latency_stats", "sys/kernel/random/boot_id",
+                           "acpi",        "bus",           "driver",
+                           "fs",          "irq",           "scsi",
+                           "pressure"})
     if (::access((std::string("/proc/") + name).c_str(), F_OK) == 0) names += std::string(name) + " ";
   EXPECT_NE(names.find("kallsyms"), std::string::npos) << "is this a Linux?";
   Report r = run(program("try_proc_entries", {{"NAMES", names}}));
@@ -145,8 +155,9 @@ TEST_F(Leaks, AccountsNamesAndGroupsOfTheHostDoNotShow) {
   ::gethostname(host, sizeof host - 1);
   Report r = run(program("print_identity_files"));
   EXPECT_EQ(r.verdict.exit_code, 0);
-  for (const std::string& telling : {std::string("hotcell-test"), std::string("daemon"), std::string("/hotcell/"), std::string(host),
-                                     first_line("/etc/machine-id"), first_line("/proc/sys/kernel/random/boot_id")}) {
+  for (const std::string& telling :
+       {std::string("hotcell-test"), std::string("daemon"), std::string("/hotcell/"), std::string(host),
+        first_line("/etc/machine-id"), first_line("/proc/sys/kernel/random/boot_id")}) {
     if (telling.empty() || telling == "localhost") continue;
     EXPECT_EQ(r.out.find(telling), std::string::npos) << telling << " shows in:\n" << r.out;
   }
@@ -159,7 +170,8 @@ TEST_F(Leaks, TheRootShowsOnlyWhatWasPromised) {
     return request;
   }());
   std::istringstream words(r.out);
-  std::set<std::string> allowed = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "tmp", "usr", "var", "work"};
+  std::set<std::string> allowed = {"bin",  "dev", "etc",  "lib", "lib32", "lib64", "libx32",
+                                   "proc", "run", "sbin", "tmp", "usr",   "var",   "work"};
   for (std::string name; words >> name;) EXPECT_TRUE(allowed.contains(name)) << name;
   EXPECT_NE(r.out.find("work"), std::string::npos) << describe(r);
 }
@@ -179,7 +191,8 @@ TEST_F(Leaks, CellsAtTheSameTimeAndAfterEachOtherShareNoFiles) {
     });
     ASSERT_TRUE(started.ok());
   }
-  for (int i = 0; i < 1000 && made < 2 && ended == 0; ++i) ASSERT_TRUE(launcher().step(std::chrono::milliseconds(10)).ok());
+  for (int i = 0; i < 1000 && made < 2 && ended == 0; ++i)
+    ASSERT_TRUE(launcher().step(std::chrono::milliseconds(10)).ok());
   EXPECT_EQ(made, 2);
   ::close(hold[1]);
   while (ended < 2) ASSERT_TRUE(launcher().step(std::chrono::milliseconds(100)).ok());
@@ -211,7 +224,8 @@ TEST_F(Leaks, GlobsMaskEveryMatchInAReadOnlyGrant) {
   write_text(scene_->path("ro/sub/.env"), "TOKEN=hunter2");
   policy.filesystem.grants.push_back({scene_->path("ro"), Access::kRead, ""});
   policy.filesystem.deny.push_back({"**/.env", ""});
-  Request request = shell("cat " + scene_->path("ro/.env") + " " + scene_->path("ro/sub/.env") + "; cat " + scene_->path("ro/file"));
+  Request request =
+      shell("cat " + scene_->path("ro/.env") + " " + scene_->path("ro/sub/.env") + "; cat " + scene_->path("ro/file"));
   Report r = run(policy, std::move(request));
   EXPECT_EQ(r.out, "host secret\n") << describe(r);
   EXPECT_NE(r.err.find("Permission denied"), std::string::npos);

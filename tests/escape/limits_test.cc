@@ -75,7 +75,10 @@ HOTCELL_PROGRAM(memory_in_memfds) {
   return 0;
 }
 HOTCELL_PROGRAM(fill_40_on_disk) { return fill("file", 40 * kMiB) == 40 * kMiB ? 0 : 1; }
-HOTCELL_PROGRAM(busy) { burn(seconds(60)); return 0; }
+HOTCELL_PROGRAM(busy) {
+  burn(seconds(60));
+  return 0;
+}
 HOTCELL_PROGRAM(busy_children) {
   for (;;) {
     pid_t pid = ::fork();
@@ -86,7 +89,10 @@ HOTCELL_PROGRAM(busy_children) {
     ::waitpid(pid, nullptr, 0);
   }
 }
-HOTCELL_PROGRAM(busy_400ms) { burn(milliseconds(400)); return 0; }
+HOTCELL_PROGRAM(busy_400ms) {
+  burn(milliseconds(400));
+  return 0;
+}
 HOTCELL_PROGRAM(sleeper) {
   for (;;) ::pause();
 }
@@ -359,7 +365,8 @@ TEST_F(Limited, AWarningComesBeforeTheLimit) {
     if (auto it = e.fields.find("limit_type"); it != e.fields.end()) limit = it->second;
   };
   run(policy_, std::move(request));
-  ASSERT_EQ(types, (std::vector<std::string>{"sandbox.created", "execution.started", "limit.warning", "execution.killed", "sandbox.destroyed"}));
+  ASSERT_EQ(types, (std::vector<std::string>{"sandbox.created", "execution.started", "limit.warning",
+                                             "execution.killed", "sandbox.destroyed"}));
   EXPECT_EQ(limit, "timeout");
 }
 

@@ -65,21 +65,45 @@ int reach_unix(const std::string& name) {
 std::string abstract_name() { return std::string(1, '\0') + ::getenv("S_ABSTRACT"); }
 int family(int domain, int type, int protocol) { return result_of(::socket(domain, type, protocol)); }
 
+// clang-format off
 const Area kNetwork({
-    {"NW-01a", "TCP to the internet", [] { return reach4(SOCK_STREAM, "192.0.2.1", 80); }, ENETUNREACH, {kDiffers, kDiffers}, {.structure = ENETUNREACH}},
-    {"NW-01b", "UDP to the internet", [] { return reach4(SOCK_DGRAM, "192.0.2.1", 53); }, ENETUNREACH, {kDiffers, kDiffers}, {.structure = ENETUNREACH}},
-    {"NW-02a", "a host service on 127.0.0.1", [] { return reach4(SOCK_STREAM, "127.0.0.1", scene_number("S_PORT")); }, ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
-    {"NW-02b", "a host service on 0.0.0.0", [] { return reach4(SOCK_STREAM, "0.0.0.0", scene_number("S_PORT")); }, ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
-    {"NW-02c", "a host service by a mapped address", [] { return reach6("::ffff:127.0.0.1", scene_number("S_PORT")); }, ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
-    {"NW-03", "cloud metadata", [] { return reach4(SOCK_STREAM, "169.254.169.254", 80); }, ENETUNREACH, {kDiffers, kDiffers}, {.structure = ENETUNREACH}},
-    {"NW-04", "a host service by UDP", [] { return reach4(SOCK_DGRAM, "127.0.0.1", scene_number("S_UDP")); }, ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
-    {"NW-05a", "MPTCP", [] { return family(AF_INET, SOCK_STREAM, 262); }, EPROTONOSUPPORT, {kDiffers, kDiffers}, {.seccomp = EPROTONOSUPPORT}},
-    {"NW-05b", "SCTP", [] { return family(AF_INET, SOCK_STREAM, 132); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-06a", "raw sockets", [] { return family(AF_INET, SOCK_RAW, IPPROTO_ICMP); }, EPERM, {kDiffers, EPERM}, {.seccomp = EPERM, .structure = EPERM}, "socket"},
-    {"NW-06b", "packet sockets", [] { return family(AF_PACKET, SOCK_RAW, 0); }, EPERM, {kDiffers, EPERM}, {.seccomp = EPERM, .structure = EPERM}, "socket"},
-    {"NW-06c", "ICMP datagrams", [] { return family(AF_INET, SOCK_DGRAM, IPPROTO_ICMP); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-06d", "XDP", [] { return family(AF_XDP, SOCK_RAW, 0); }, EPERM, {kDiffers, kAny}, {.seccomp = EPERM}, "socket"},
-    {"NW-07", "a unix socket of the host by path", [] { return reach_unix(scene_path("sock")); }, ENOENT, {}, {.structure = ENOENT}},
+    {"NW-01a", "TCP to the internet",
+     [] { return reach4(SOCK_STREAM, "192.0.2.1", 80); },
+     ENETUNREACH, {kDiffers, kDiffers}, {.structure = ENETUNREACH}},
+    {"NW-01b", "UDP to the internet",
+     [] { return reach4(SOCK_DGRAM, "192.0.2.1", 53); }, ENETUNREACH, {kDiffers, kDiffers}, {.structure = ENETUNREACH}},
+    {"NW-02a", "a host service on 127.0.0.1",
+     [] { return reach4(SOCK_STREAM, "127.0.0.1", scene_number("S_PORT")); },
+     ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
+    {"NW-02b", "a host service on 0.0.0.0",
+     [] { return reach4(SOCK_STREAM, "0.0.0.0", scene_number("S_PORT")); },
+     ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
+    {"NW-02c", "a host service by a mapped address",
+     [] { return reach6("::ffff:127.0.0.1", scene_number("S_PORT")); }, ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
+    {"NW-03", "cloud metadata",
+     [] { return reach4(SOCK_STREAM, "169.254.169.254", 80); },
+     ENETUNREACH, {kDiffers, kDiffers}, {.structure = ENETUNREACH}},
+    {"NW-04", "a host service by UDP",
+     [] { return reach4(SOCK_DGRAM, "127.0.0.1", scene_number("S_UDP")); },
+     ECONNREFUSED, {}, {.structure = ECONNREFUSED}},
+    {"NW-05a", "MPTCP",
+     [] { return family(AF_INET, SOCK_STREAM, 262); },
+     EPROTONOSUPPORT, {kDiffers, kDiffers}, {.seccomp = EPROTONOSUPPORT}},
+    {"NW-05b", "SCTP",
+     [] { return family(AF_INET, SOCK_STREAM, 132); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-06a", "raw sockets",
+     [] { return family(AF_INET, SOCK_RAW, IPPROTO_ICMP); },
+     EPERM, {kDiffers, EPERM}, {.seccomp = EPERM, .structure = EPERM}, "socket"},
+    {"NW-06b", "packet sockets",
+     [] { return family(AF_PACKET, SOCK_RAW, 0); },
+     EPERM, {kDiffers, EPERM}, {.seccomp = EPERM, .structure = EPERM}, "socket"},
+    {"NW-06c", "ICMP datagrams",
+     [] { return family(AF_INET, SOCK_DGRAM, IPPROTO_ICMP); },
+     EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-06d", "XDP",
+     [] { return family(AF_XDP, SOCK_RAW, 0); }, EPERM, {kDiffers, kAny}, {.seccomp = EPERM}, "socket"},
+    {"NW-07", "a unix socket of the host by path",
+     [] { return reach_unix(scene_path("sock")); }, ENOENT, {}, {.structure = ENOENT}},
     {"NW-08", "a datagram from a socketpair to a host path",
      [] {
        int pair[2];
@@ -89,20 +113,43 @@ const Area kNetwork({
        return result_of(::sendto(pair[0], "x", 1, 0, reinterpret_cast<sockaddr*>(&to), size));
      },
      ENOENT, {kDiffers, kDiffers}, {.structure = ENOENT}},
-    {"NW-09", "an abstract unix socket of the host", [] { return reach_unix(abstract_name()); }, ECONNREFUSED, {}, {.landlock = EPERM, .structure = ECONNREFUSED}},
-    {"NW-11", "AF_VSOCK", [] { return family(AF_VSOCK, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-12a", "AF_ALG", [] { return family(AF_ALG, SOCK_SEQPACKET, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-12b", "AF_KEY", [] { return family(AF_KEY, SOCK_RAW, 2); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-12c", "AF_BLUETOOTH", [] { return family(AF_BLUETOOTH, SOCK_STREAM, 3); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-12d", "AF_TIPC", [] { return family(AF_TIPC, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-12e", "AF_CAN", [] { return family(AF_CAN, SOCK_RAW, 1); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-12f", "an unknown family", [] { return family(45, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-15", "a connected socket of the caller", [] { int type; socklen_t size = sizeof type; return result_of(::getsockopt(scene_number("S_FD"), SOL_SOCKET, SO_TYPE, &type, &size)); }, EBADF, {kDiffers, kDiffers}, {.structure = EBADF}},
-    {"NW-16a", "netlink: audit", [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-16b", "netlink: netfilter", [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-16c", "netlink: uevents", [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-16d", "netlink: socket diagnosis", [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
-    {"NW-16e", "netlink: routes, without a network", [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE); }, EAFNOSUPPORT, {}, {.seccomp = EAFNOSUPPORT}},
+    {"NW-09", "an abstract unix socket of the host",
+     [] { return reach_unix(abstract_name()); }, ECONNREFUSED, {}, {.landlock = EPERM, .structure = ECONNREFUSED}},
+    {"NW-11", "AF_VSOCK",
+     [] { return family(AF_VSOCK, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-12a", "AF_ALG",
+     [] { return family(AF_ALG, SOCK_SEQPACKET, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-12b", "AF_KEY",
+     [] { return family(AF_KEY, SOCK_RAW, 2); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-12c", "AF_BLUETOOTH",
+     [] { return family(AF_BLUETOOTH, SOCK_STREAM, 3); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-12d", "AF_TIPC",
+     [] { return family(AF_TIPC, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-12e", "AF_CAN",
+     [] { return family(AF_CAN, SOCK_RAW, 1); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-12f", "an unknown family",
+     [] { return family(45, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-15", "a connected socket of the caller",
+     [] {
+       int type;
+       socklen_t size = sizeof type;
+       return result_of(::getsockopt(scene_number("S_FD"), SOL_SOCKET, SO_TYPE, &type, &size));
+     },
+     EBADF, {kDiffers, kDiffers}, {.structure = EBADF}},
+    {"NW-16a", "netlink: audit",
+     [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT); },
+     EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-16b", "netlink: netfilter",
+     [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER); },
+     EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-16c", "netlink: uevents",
+     [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT); },
+     EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-16d", "netlink: socket diagnosis",
+     [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG); },
+     EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
+    {"NW-16e", "netlink: routes, without a network",
+     [] { return family(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE); }, EAFNOSUPPORT, {}, {.seccomp = EAFNOSUPPORT}},
     {"NW-17", "network administration",
      [] {
        int fd = ::socket(AF_INET, SOCK_DGRAM, 0);
@@ -113,6 +160,7 @@ const Area kNetwork({
      },
      EPERM, {kDiffers, EPERM}, {.structure = EPERM}},
 });
+// clang-format on
 
 // What a program may do on the network of its own: serve itself.
 HOTCELL_PROGRAM(own_loopback) {
@@ -188,7 +236,8 @@ TEST_F(NetworkTest, TwoCellsDoNotShareAbstractNames) {
     ASSERT_TRUE(started.ok());
   }
   // Both hold the name at the same time, and only then are they let go.
-  for (int i = 0; i < 1000 && bound < 2 && ended == 0; ++i) ASSERT_TRUE(launcher().step(std::chrono::milliseconds(10)).ok());
+  for (int i = 0; i < 1000 && bound < 2 && ended == 0; ++i)
+    ASSERT_TRUE(launcher().step(std::chrono::milliseconds(10)).ok());
   EXPECT_EQ(bound, 2);
   ::close(hold[1]);
   while (ended < 2) ASSERT_TRUE(launcher().step(std::chrono::milliseconds(100)).ok());

@@ -219,9 +219,11 @@ TEST_F(Posture, EveryMountIsNosuidAndOnlyThePrivateOnesAreWritable) {
       EXPECT_TRUE(m.options.contains("nosuid")) << m.at;
       EXPECT_EQ(m.options.contains("nodev"), !devices.contains(m.at)) << m.at;
       EXPECT_EQ(m.options.contains("ro"), !writable.contains(m.at)) << m.at;
-      EXPECT_FALSE(m.kind == "sysfs" || m.kind.starts_with("cgroup") || m.kind == "debugfs" || m.kind == "fuse") << m.at << " is " << m.kind;
+      EXPECT_FALSE(m.kind == "sysfs" || m.kind.starts_with("cgroup") || m.kind == "debugfs" || m.kind == "fuse")
+          << m.at << " is " << m.kind;
     }
-    for (const std::string& at : {std::string("/"), std::string("/usr"), std::string("/proc"), scene_->path("ro"), scene_->path("ro/.env"), scene_->path("rw/sub/denied"), scene_->path("rw/unborn")})
+    for (const std::string& at : {std::string("/"), std::string("/usr"), std::string("/proc"), scene_->path("ro"),
+                                  scene_->path("ro/.env"), scene_->path("rw/sub/denied"), scene_->path("rw/unborn")})
       EXPECT_TRUE(seen.contains(at)) << at << " is not mounted";
   });
 }
@@ -231,11 +233,13 @@ TEST_F(Posture, DescriptorsOfEveryTask) {
     for (const auto& t : tasks) {
       auto fds = descriptors_of(t.dir);
       if (t.init) {
-        // Its end of the control socket, the signals it waits for, and as root the lock on the cell's uid; no pipe of the
-        // program's, no folder of the host's. It is not dumpable: an ordinary user cannot even look.
+        // Its end of the control socket, the signals it waits for, and as root the lock on the cell's uid; no pipe of
+        // the program's, no folder of the host's. It is not dumpable: an ordinary user cannot even look.
         EXPECT_EQ(fds.size(), is_root() ? 3u : 0u) << t.dir;
         for (const auto& [fd, target] : fds)
-          EXPECT_TRUE(target.starts_with("socket:") || target == "anon_inode:[signalfd]" || target.ends_with("/hotcell/ids")) << fd << " -> " << target;
+          EXPECT_TRUE(target.starts_with("socket:") || target == "anon_inode:[signalfd]" ||
+                      target.ends_with("/hotcell/ids"))
+              << fd << " -> " << target;
         continue;
       }
       EXPECT_EQ(fds.size(), 3u) << t.dir;

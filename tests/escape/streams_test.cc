@@ -30,13 +30,15 @@ HOTCELL_PROGRAM(flood_lines) {
 HOTCELL_PROGRAM(three_mebibytes) {
   std::string block(1 << 20, 'y');
   for (int i = 0; i < 3; ++i)
-    for (std::size_t at = 0; at < block.size();) at += static_cast<std::size_t>(::write(1, block.data() + at, block.size() - at));
+    for (std::size_t at = 0; at < block.size();)
+      at += static_cast<std::size_t>(::write(1, block.data() + at, block.size() - at));
   return 4;
 }
 HOTCELL_PROGRAM(stderr_first) {
   std::string block(512 << 10, 'e');
   for (int fd : {2, 1})
-    for (std::size_t at = 0; at < block.size();) at += static_cast<std::size_t>(::write(fd, block.data() + at, block.size() - at));
+    for (std::size_t at = 0; at < block.size();)
+      at += static_cast<std::size_t>(::write(fd, block.data() + at, block.size() - at));
   return 0;
 }
 HOTCELL_PROGRAM(close_and_go_on) {
@@ -189,7 +191,9 @@ TEST_F(Streams, ASilentSourceDoesNotStopTheClock) {
   Report r = run(policy_, std::move(request));
   ::getrusage(RUSAGE_SELF, &after);
   EXPECT_EQ(exit_reason(r), "timeout_wall");
-  auto spent = [](const rusage& u) { return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000; };
+  auto spent = [](const rusage& u) {
+    return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+  };
   EXPECT_LT(spent(after) - spent(before), 500) << "ms of CPU while waiting for a second";
   ::close(fds[0]);
   ::close(fds[1]);

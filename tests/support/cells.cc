@@ -96,8 +96,8 @@ std::string exit_reason(const Report& report) { return std::string(to_string(rep
 
 std::string describe(const Report& r) {
   std::ostringstream out;
-  out << "exit_reason " << exit_reason(r) << ", code " << r.verdict.exit_code.value_or(-1) << ", signal " << r.verdict.signal.value_or(0)
-      << "\nstdout: " << r.out.substr(0, 2000) << "\nstderr: " << r.err.substr(0, 2000);
+  out << "exit_reason " << exit_reason(r) << ", code " << r.verdict.exit_code.value_or(-1) << ", signal "
+      << r.verdict.signal.value_or(0) << "\nstdout: " << r.out.substr(0, 2000) << "\nstderr: " << r.err.substr(0, 2000);
   for (const auto& d : r.denials) out << "\ndenied: " << d.layer << " " << d.subject << ": " << d.what;
   return out.str();
 }

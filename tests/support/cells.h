@@ -12,12 +12,12 @@
 
 namespace hotcell::testing {
 
-Launcher& launcher();            // one for the whole test program
+Launcher& launcher();  // one for the whole test program
 bool is_root();
-bool has_cgroups();              // memory and pids groups; an ordinary user here has none
+bool has_cgroups();  // memory and pids groups; an ordinary user here has none
 const std::string& self_path();
 
-using Program = int (*)();       // what it returns is the exit code
+using Program = int (*)();  // what it returns is the exit code
 struct RegisterProgram {
   RegisterProgram(const char* name, Program program);
 };
@@ -27,13 +27,13 @@ struct RegisterProgram {
   static int program_##name()
 Program find_program(std::string_view name);
 
-Policy test_policy();            // `default`, and the test program
+Policy test_policy();  // `default`, and the test program
 Request program(const std::string& name, std::map<std::string, std::string> env = {});
 Request shell(std::string script);
 Report run(const Policy& policy, Request request);  // an Error of ours fails the test
 Report run(Request request);
 
-std::string describe(const Report& report);         // for failure messages: verdict, output, error
+std::string describe(const Report& report);  // for failure messages: verdict, output, error
 std::string exit_reason(const Report& report);
 LayerStatus layer_status(const Report& report, Layer layer);
 bool has_denial(const Report& report, std::string_view syscall);

@@ -83,7 +83,11 @@ std::string news(const Belongings& before, const Belongings& after) {
 }  // namespace
 
 Belongings belongings() {
-  return {{"process", children()}, {"mount", mounts()}, {"cgroup", cgroups()}, {"descriptor", descriptors()}, {"file", files()}};
+  return {{"process", children()},
+          {"mount", mounts()},
+          {"cgroup", cgroups()},
+          {"descriptor", descriptors()},
+          {"file", files()}};
 }
 
 void LeakCheck::SetUp() {

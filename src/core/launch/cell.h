@@ -66,6 +66,7 @@ class Cell {
   Result<void> send_exec();
   Result<void> write_files();
   void drain();
+  Error failure_of(const Record& record) const;
   Verdict decide() const;
   void emit(std::string type, std::map<std::string, std::string> fields = {});
   void warn(const char* limit, std::uint64_t current, std::uint64_t most, bool& said);

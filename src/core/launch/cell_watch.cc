@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t kChunk = 64 << 10;
 
 Error step_error(const Plan& plan, const Record& record) {
-  if (record.op < 0) return errno_error("working directory", record.err);
   const auto& entries = plan.builder.entries();
   auto index = static_cast<std::size_t>(record.op);
   if (index >= entries.size()) return make_error(ErrorCode::kInternal, "init reported an operation that is not in the plan");
@@ -61,6 +60,15 @@ Result<void> Cell::on_ctl() {
   return {};
 }
 
+Error Cell::failure_of(const Record& record) const {
+  if (record.op < 0)
+    return Error{ErrorCode::kInvalid, record.err, cat("working directory ", printable(request_.workdir), ": ", ::strerror(record.err), " in the cell")};
+  const auto& entries = plan_->builder.entries();
+  auto index = static_cast<std::size_t>(record.op);
+  bool exec = index < entries.size() && entries[index].kind == OpKind::kExec && state_ == State::kRunning;
+  return exec ? exec_error(request_.argv[0], record.err) : step_error(*plan_, record);
+}
+
 Result<void> Cell::on_prog(const Host& host) {
   if (!prog_.valid()) return {};
   Record record;
@@ -75,13 +83,7 @@ Result<void> Cell::on_prog(const Host& host) {
     return make_error(ErrorCode::kInternal, "the program's process ended before it was ready");
   }
   if (m.size < offsetof(Record, op_ns)) return make_error(ErrorCode::kInternal, "the program's process sent a short record");
-  if (record.type == RecordType::kFailed) {
-    const auto& entries = plan_->builder.entries();
-    auto index = static_cast<std::size_t>(record.op);
-    if (record.op >= 0 && index < entries.size() && entries[index].kind == OpKind::kExec && state_ == State::kRunning)
-      return exec_error(request_.argv[0], record.err);
-    return step_error(*plan_, record);
-  }
+  if (record.type == RecordType::kFailed) return failure_of(record);
   if (record.type != RecordType::kReady || state_ != State::kSettingUp) return make_error(ErrorCode::kInternal, "an unexpected record");
   std::size_t next = 0;
   if ((record.status & 1) && next < m.fds.size()) work_ = std::move(m.fds[next++]);
@@ -185,7 +187,7 @@ void Cell::on_pidfd() {
     Record record;
     auto m = sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT);
     if (m && m.value().size >= offsetof(Record, op_ns) && record.type == RecordType::kFailed && !error_)
-      error_ = record.op >= 0 ? exec_error(request_.argv[0], record.err) : step_error(*plan_, record);
+      error_ = failure_of(record);
     else exec_ok_ = true;
   }
   drain();
