@@ -85,12 +85,17 @@ const Area kReach({
     {"FS-04d", "remove a denied name",
      [] { return result_of(::unlink(scene_path("rw/sub/denied").c_str())); }, EBUSY, {}, {.structure = EBUSY}},
     {"FS-05a", "a symlink in the workspace to a host file",
-     [] { return ::symlink(scene_path("secret").c_str(), "link") != 0 ? -3 : try_open("link", O_RDONLY); }, ENOENT, {}, {.structure = ENOENT}},
+     [] { return ::symlink(scene_path("secret").c_str(), "link") != 0 ? -3 : try_open("link", O_RDONLY); },
+     ENOENT, {}, {.structure = ENOENT}},
     {"FS-05b", "a symlink in a writable grant to a host file",
-     [] { return ::symlink(scene_path("secret").c_str(), scene_path("rw/link").c_str()) != 0 && errno != EEXIST ? -3 : try_open(scene_path("rw/link"), O_RDONLY); },
+     [] {
+       bool made = ::symlink(scene_path("secret").c_str(), scene_path("rw/link").c_str()) == 0 || errno == EEXIST;
+       return made ? try_open(scene_path("rw/link"), O_RDONLY) : -3;
+     },
      ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},
     {"FS-05c", "a symlink with a trailing slash to a host folder",
-     [] { return ::symlink("/home", "link") != 0 ? -3 : try_open("link/", O_RDONLY | O_NOFOLLOW | O_DIRECTORY); }, ENOENT, {}, {.structure = ENOENT}},
+     [] { return ::symlink("/home", "link") != 0 ? -3 : try_open("link/", O_RDONLY | O_NOFOLLOW | O_DIRECTORY); },
+     ENOENT, {}, {.structure = ENOENT}},
     {"FS-12a", "a descriptor the caller forgot",
      [] { return result_of(::openat(scene_number("S_FD"), "etc/passwd", O_RDONLY)); }, EBADF, {}, {.structure = EBADF}},
     {"FS-12b", "the descriptor behind /proc/self/fd",
@@ -219,7 +224,10 @@ const Area kChanges({
      EPERM, {}, {.seccomp = EPERM}, "mknod"},
     {"FS-24h", "plant file capabilities",
   
-     [] { return result_of(::setxattr(scene_path("rw/file").c_str(), "security.capability", "\1\0\0\2\xff\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\0", 20, 0)); },
+     [] {
+       const char* capabilities = "\1\0\0\2\xff\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\0";
+       return result_of(::setxattr(scene_path("rw/file").c_str(), "security.capability", capabilities, 20, 0));
+     },
      EOPNOTSUPP, {kOpen, EPERM}, {.seccomp = EOPNOTSUPP, .structure = EPERM}},
     {"FS-26", "a file in the host's /dev/shm",
      [] { return try_list("/dev/shm") == kOpen ? try_open(::getenv("S_SHM"), O_RDONLY) : -3; },

@@ -155,7 +155,14 @@ void Cell::warn(const char* limit, std::uint64_t current, std::uint64_t most, bo
 
 void Cell::sample() {
   const Limits& limits = plan_->policy.limits;
+  CgroupSample before = last_;
   last_ = cgroup_ ? cgroup_->cheap_sample() : sample_tree(child_.pid);
+  if (!cgroup_ && last_.cpu < before.cpu) {
+    // What a dying process has used is gone from /proc before its parent has been told.
+    last_.cpu = before.cpu;
+    last_.cpu_user = before.cpu_user;
+    last_.cpu_system = before.cpu_system;
+  }
   if (last_.tasks > 0 && cgroup_) --last_.tasks;  // init
   tasks_seen_ = std::max(tasks_seen_, last_.tasks);
   memory_seen_ = std::max(memory_seen_, last_.anonymous);
