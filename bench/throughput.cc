@@ -51,7 +51,10 @@ double cells(Launcher& launcher, const Policy& policy, double seconds) {
         failed = failed || !report || report.value().verdict.exit_code != 0;
         if (!report) std::fprintf(stderr, "%s\n", report.error().message.c_str());
       });
-      if (!begun) std::abort();
+      if (!begun) {
+        std::fprintf(stderr, "%s\n", begun.error().message.c_str());
+        std::exit(1);
+      }
       ++alive;
     }
     if (!launcher.step(std::chrono::milliseconds(100))) std::abort();

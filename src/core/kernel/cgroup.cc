@@ -67,9 +67,12 @@ std::uint64_t read_number(int dir, const char* file) {
 
 std::uint64_t read_field(int dir, const char* file, const char* key) {
   sys::Fd fd(::openat(dir, file, O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return 0;
+  return fd.valid() ? read_field_fd(fd.get(), key) : 0;
+}
+
+std::uint64_t read_field_fd(int fd, const char* key) {
   char buf[4096];
-  ssize_t n = ::pread(fd.get(), buf, sizeof buf, 0);
+  ssize_t n = ::pread(fd, buf, sizeof buf, 0);
   if (n <= 0) return 0;
   std::string_view name = key;
   for (auto line : split({buf, static_cast<std::size_t>(n)}, '\n'))

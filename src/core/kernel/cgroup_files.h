@@ -8,6 +8,7 @@
 namespace hotcell {
 
 std::uint64_t read_number_fd(int fd);                                          // 0 when unreadable
+std::uint64_t read_field_fd(int fd, const char* key);
 std::uint64_t read_number(int dir, const char* file);
 std::uint64_t read_field(int dir, const char* file, const char* key);          // "key value" lines
 Result<void> make_cgroup_folder(const std::string& parent, const std::string& path);

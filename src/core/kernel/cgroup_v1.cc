@@ -21,6 +21,11 @@ struct Hierarchy {
   sys::Fd dir, tasks;
 };
 
+// What the account reads, opened when the group is made: the answer waits for reads only.
+struct Counters {
+  sys::Fd cpu, cpu_user, cpu_system, memory, memory_peak, oom, tasks_peak, refused;
+};
+
 class CgroupV1 final : public Cgroup {
  public:
   ~CgroupV1() override { remove(); }
@@ -45,8 +50,20 @@ class CgroupV1 final : public Cgroup {
       if (auto swap = sys::write_file_at(m->dir.get(), "memory.memsw.limit_in_bytes", ceiling); !swap && swap.error().err != ENOENT)
         return std::move(swap).error();
       TRY(watch_memory(*m));
+      TRY_SET(counters_.memory, sys::open_at(m->dir.get(), "memory.usage_in_bytes", O_RDONLY));
+      TRY_SET(counters_.memory_peak, sys::open_at(m->dir.get(), "memory.max_usage_in_bytes", O_RDWR));
+      TRY_SET(counters_.oom, sys::open_at(m->dir.get(), "memory.oom_control", O_RDONLY));
     }
-    if (const Hierarchy* p = find("pids")) TRY(sys::write_file_at(p->dir.get(), "pids.max", cat(limits.processes + 1)));  // and init
+    if (const Hierarchy* a = find("cpuacct")) {
+      TRY_SET(counters_.cpu, sys::open_at(a->dir.get(), "cpuacct.usage", O_RDONLY));
+      TRY_SET(counters_.cpu_user, sys::open_at(a->dir.get(), "cpuacct.usage_user", O_RDONLY));
+      TRY_SET(counters_.cpu_system, sys::open_at(a->dir.get(), "cpuacct.usage_sys", O_RDONLY));
+    }
+    if (const Hierarchy* p = find("pids")) {
+      TRY(sys::write_file_at(p->dir.get(), "pids.max", cat(limits.processes + 1)));  // and init
+      counters_.tasks_peak = sys::Fd(::openat(p->dir.get(), "pids.peak", O_RDONLY | O_CLOEXEC));  // since 6.11
+      TRY_SET(counters_.refused, sys::open_at(p->dir.get(), "pids.events", O_RDONLY));
+    }
     if (const Hierarchy* c = find("cpu")) {
       TRY(sys::write_file_at(c->dir.get(), "cpu.cfs_period_us", "100000"));
       TRY(sys::write_file_at(c->dir.get(), "cpu.cfs_quota_us", cat(static_cast<std::uint64_t>(limits.cpus * 100000))));
@@ -62,21 +79,19 @@ class CgroupV1 final : public Cgroup {
   }
 
   Result<void> start_counting() override {
-    if (const Hierarchy* m = find("memory")) TRY(sys::write_file_at(m->dir.get(), "memory.max_usage_in_bytes", "0"));
-    if (const Hierarchy* c = find("cpuacct")) {
-      base_cpu_ = read_number(c->dir.get(), "cpuacct.usage");
-      base_user_ = read_number(c->dir.get(), "cpuacct.usage_user");
-      base_system_ = read_number(c->dir.get(), "cpuacct.usage_sys");
-    }
+    if (counters_.memory_peak.valid() && ::pwrite(counters_.memory_peak.get(), "0", 1, 0) != 1) return errno_error("reset memory peak", errno);
+    base_cpu_ = read_number_fd(counters_.cpu.get());
+    base_user_ = read_number_fd(counters_.cpu_user.get());
+    base_system_ = read_number_fd(counters_.cpu_system.get());
     return {};
   }
 
   CgroupSample cheap_sample() override {
     CgroupSample s;
-    if (const Hierarchy* c = find("cpuacct")) s.cpu = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage") - base_cpu_);
+    s.cpu = Nanoseconds(read_number_fd(counters_.cpu.get()) - base_cpu_);
     if (const Hierarchy* p = find("pids")) s.tasks = static_cast<std::uint32_t>(read_number(p->dir.get(), "pids.current"));
     if (const Hierarchy* m = find("memory")) {
-      s.memory = {read_number(m->dir.get(), "memory.usage_in_bytes")};
+      s.memory = {read_number_fd(counters_.memory.get())};
       s.anonymous = {read_field(m->dir.get(), "memory.stat", "rss")};
     }
     return s;
@@ -84,20 +99,14 @@ class CgroupV1 final : public Cgroup {
 
   CgroupSample full_sample() override {
     CgroupSample s;
-    if (const Hierarchy* c = find("cpuacct")) {
-      s.cpu = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage") - base_cpu_);
-      s.cpu_user = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage_user") - base_user_);
-      s.cpu_system = Nanoseconds(read_number(c->dir.get(), "cpuacct.usage_sys") - base_system_);
-    }
-    if (const Hierarchy* m = find("memory")) {
-      s.memory_peak = {read_number(m->dir.get(), "memory.max_usage_in_bytes")};
-      s.oom_kills = read_field(m->dir.get(), "memory.oom_control", "oom_kill");
-    }
-    if (const Hierarchy* p = find("pids")) {
-      auto peak = read_number(p->dir.get(), "pids.peak");
-      s.tasks_peak = peak > 1 ? static_cast<std::uint32_t>(peak - 1) : 0;
-      s.pids_refused = read_field(p->dir.get(), "pids.events", "max");
-    }
+    s.cpu = Nanoseconds(read_number_fd(counters_.cpu.get()) - base_cpu_);
+    s.cpu_user = Nanoseconds(read_number_fd(counters_.cpu_user.get()) - base_user_);
+    s.cpu_system = Nanoseconds(read_number_fd(counters_.cpu_system.get()) - base_system_);
+    s.memory_peak = {read_number_fd(counters_.memory_peak.get())};
+    s.oom_kills = read_field_fd(counters_.oom.get(), "oom_kill");
+    auto peak = read_number_fd(counters_.tasks_peak.get());
+    s.tasks_peak = peak > 1 ? static_cast<std::uint32_t>(peak - 1) : 0;
+    s.pids_refused = read_field_fd(counters_.refused.get(), "max");
     return s;
   }
 
@@ -139,6 +148,7 @@ class CgroupV1 final : public Cgroup {
 
   std::vector<Hierarchy> hierarchies_;
   std::vector<std::string> made_;
+  Counters counters_;
   sys::Fd event_;
   std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
 };

@@ -52,7 +52,8 @@ class Cell {
   const Cgroup* cgroup() const { return cgroup_.get(); }
   bool setup_timed_out() const;
   void fail(Error error);                          // set-up went wrong: remember why and end it
-  bool released() { return !cgroup_ || cgroup_->remove(); }
+  // What is taken down after the answer: the mounts' teardown and the cgroup's removal cost more than the run.
+  sys::Fd take_mounts() { return std::move(mounts_); }
   std::unique_ptr<Cgroup> take_cgroup() { return std::move(cgroup_); }
   const Enforcement& enforcement() const { return enforcement_; }
 
@@ -79,7 +80,7 @@ class Cell {
   std::unique_ptr<Cgroup> cgroup_;
   std::string flat_workspace_;                     // made by us on the host, removed by us
   sys::Child child_;
-  sys::Fd ctl_, prog_, out_, err_, stdin_sink_, work_;
+  sys::Fd ctl_, prog_, out_, err_, stdin_sink_, work_, mounts_;
   NotifyListener listener_;
   StdinPump stdin_;
   Enforcement enforcement_;

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 namespace hotcell {
 namespace {
 
+constexpr unsigned long kPidfdGetMountNamespace = _IO(0xFF, 3);
 constexpr std::size_t kChunk = 64 << 10;
 
 Error step_error(const Plan& plan, const Record& record) {
@@ -94,6 +96,8 @@ Result<void> Cell::on_prog(const Host& host) {
   enforcement_ = read_back(m.pid, *plan_, host, cgroup_.get());
   parent_steps_.emplace_back("read_back", Clock::now() - before);
   TRY(check_required(plan_->policy, enforcement_));
+  // While this is open init's exit does not wait for its mount namespace to be taken apart. Before 6.11 it does.
+  mounts_ = sys::Fd(::ioctl(child_.pidfd.get(), kPidfdGetMountNamespace, 0));
   state_ = State::kParked;
   return {};
 }

@@ -46,29 +46,30 @@ void become_init(void* raw) noexcept {
     args->error = err;
     ::syscall(SYS_exit_group, 127);
   };
-  // In two steps, out of the way first: a source may sit on a number that another one is to have.
-  constexpr int kAway = 300;
-  constexpr int kInitAt = kAway + 256;
-  if (::syscall(SYS_dup3, args->init_fd, kInitAt, O_CLOEXEC) < 0) return give_up(errno);
+  // In two steps: first copies that are out of the way, on numbers the kernel finds free. A launcher with many cells
+  // has descriptors everywhere, and one of these may sit on a number that another is to have.
+  constexpr int kAway = kFirstInheritedFd + static_cast<int>(kMaxSlots);
+  int copies[kFirstInheritedFd + kMaxSlots];
+  long init = ::syscall(SYS_fcntl, args->init_fd, F_DUPFD_CLOEXEC, kAway);
+  if (init < 0) return give_up(errno);
   for (unsigned i = 0; i < args->count; ++i) {
+    copies[i] = -1;
     if (args->sources[i] < 0) continue;
-    if (::syscall(SYS_dup3, args->sources[i], kAway + static_cast<int>(i), O_CLOEXEC) < 0) return give_up(errno);
+    copies[i] = static_cast<int>(::syscall(SYS_fcntl, args->sources[i], F_DUPFD_CLOEXEC, kAway));
+    if (copies[i] < 0) return give_up(errno);
   }
   for (unsigned i = 0; i < args->count; ++i) {
-    if (args->sources[i] < 0) {
-      ::syscall(SYS_close, i);
-      continue;
-    }
-    if (::syscall(SYS_dup3, kAway + static_cast<int>(i), i, 0) < 0) return give_up(errno);
+    if (copies[i] < 0) ::syscall(SYS_close, i);
+    else if (::syscall(SYS_dup3, copies[i], i, 0) < 0) return give_up(errno);
   }
   // Everything else is close-on-exec by our own rule; this is for what others opened without it (CVE-2024-21626).
-  ::syscall(SYS_close_range, args->count, kInitAt - 1, 0);
-  ::syscall(SYS_close_range, kInitAt + 1, ~0u, 0);
+  ::syscall(SYS_close_range, args->count, init - 1, 0);
+  ::syscall(SYS_close_range, init + 1, ~0u, 0);
   if (args->keep_caps)
     if (long err = raise_ambient()) return give_up(static_cast<int>(err));
   char* const none[] = {nullptr};
   char* const argv[] = {const_cast<char*>(""), nullptr};
-  ::syscall(SYS_execveat, kInitAt, "", argv, none, AT_EMPTY_PATH);
+  ::syscall(SYS_execveat, init, "", argv, none, AT_EMPTY_PATH);
   give_up(errno);
 }
 

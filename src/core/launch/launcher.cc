@@ -51,6 +51,11 @@ struct Run {
   bool for_stock = false;          // nobody waits: it is to be parked
 };
 
+struct Leaving {
+  sys::Fd mounts;
+  std::unique_ptr<Cgroup> cgroup;
+};
+
 // Cells of one policy, finished and waiting.
 struct Stock {
   Policy policy;
@@ -62,7 +67,13 @@ struct Stock {
 
 class LauncherImpl final : public Launcher {
  public:
-  ~LauncherImpl() override { runs_.clear(); }
+  ~LauncherImpl() override {
+    runs_.clear();
+    for (int i = 0; i < 100 && !leaving_.empty(); ++i) {
+      clear_away();
+      if (!leaving_.empty()) ::usleep(1000);
+    }
+  }
 
   Result<void> open(LauncherOptions options) {
     if (options.backend == "native") backend_ = BackendKind::kNative;
@@ -110,6 +121,7 @@ class LauncherImpl final : public Launcher {
   }
 
   Result<void> step(std::chrono::milliseconds at_most) override {
+    if (!leaving_.empty()) clear_away();
     epoll_event events[64];
     auto due = next_due();
     auto now = Clock::now();
@@ -342,11 +354,17 @@ class LauncherImpl final : public Launcher {
         auto report = run->cell->account();
         run->done(run->id, std::move(report));
       }
-      // Only the cgroup: the cell itself holds placeholders and descriptors of granted folders.
-      if (!run->cell->released()) leaving_.push_back(run->cell->take_cgroup());
+      // Only these wait: the cell itself holds placeholders and descriptors of granted folders.
+      leaving_.push_back({run->cell->take_mounts(), run->cell->take_cgroup()});
     }
-    // A cgroup stays busy for a moment after its last process; what is left is removed as soon as it lets go.
-    std::erase_if(leaving_, [](auto& cgroup) { return cgroup->remove(); });
+  }
+
+  // What earlier runs left, once their answers are out. A cgroup stays busy for a moment after its last process.
+  void clear_away() {
+    std::erase_if(leaving_, [](Leaving& l) {
+      l.mounts.reset();
+      return !l.cgroup || l.cgroup->remove();
+    });
   }
 
   // The caller has the same open file: closing our descriptor would leave it in epoll for good.
@@ -397,7 +415,7 @@ class LauncherImpl final : public Launcher {
   std::vector<std::unique_ptr<Stock>> stocks_;
   std::shared_ptr<Plan> last_plan_;
   std::vector<RunId> dead_;
-  std::vector<std::unique_ptr<Cgroup>> leaving_;
+  std::vector<Leaving> leaving_;
   RunId last_id_ = 0;  // 0 is the timer
 };
 
