@@ -88,7 +88,12 @@ AttackOutcome attack_outside(const AttackRow& row, const std::string& program_pa
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
   }
-  const bool left = !scene.survivors().empty();
+  // A process in the middle of exec has no command line to be known by for a moment.
+  bool left = !scene.survivors().empty();
+  for (int i = 0; waits && !left && i < 50; ++i) {
+    usleep(10'000);
+    left = !scene.survivors().empty();
+  }
   if (pid > 0) kill(-pid, SIGKILL);
   close(ends[0]);
 
