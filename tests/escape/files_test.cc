@@ -171,7 +171,7 @@ const Area kChanges({
        if (::rename(scene_path("rw/sub").c_str(), scene_path("rw/other").c_str()) != 0) return errno;
        return try_open(scene_path("rw/other/denied"), O_RDONLY);
      },
-     EACCES, {}, {.structure = EACCES}},
+     EBUSY, {}, {.structure = EBUSY}},
     {"FS-21a", "truncate a host file by path",
      [] { return result_of(::truncate(scene_path("secret").c_str(), 0)); },
      ENOENT, {}, {.landlock = EACCES, .structure = ENOENT}},

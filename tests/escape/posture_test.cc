@@ -211,7 +211,8 @@ TEST_F(Posture, LimitsOfTheProgram) {
 TEST_F(Posture, EveryMountIsNosuidAndOnlyThePrivateOnesAreWritable) {
   with_cell(scene_->policy(), [&](const std::vector<Task>& tasks) {
     std::set<std::string> devices = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts"};
-    std::set<std::string> writable = {"/work", "/tmp", "/dev/shm", scene_->path("rw")};
+    // rw/sub is a mount point only so that it cannot be moved from above what is denied in it.
+    std::set<std::string> writable = {"/work", "/tmp", "/dev/shm", scene_->path("rw"), scene_->path("rw/sub")};
     writable.insert(devices.begin(), devices.end());
     std::set<std::string> seen;
     for (const auto& m : mounts_of(tasks[1].dir)) {

@@ -57,8 +57,15 @@ const ResolvedGrant* grant_of(const Grants& grants, std::string_view path) {
 }
 
 Result<void> deny_exact(const FsDeny& deny, std::string path, bool make_placeholders, Grants& out) {
+  // Denied wins: what lies inside is no longer granted, under whichever name it was written.
+  for (const auto& g : out.grants)
+    if (path != g.shown && (is_inside(g.shown, path) || is_inside(g.canonical, path)))
+      return make_error(ErrorCode::kInvalid, cat(where(deny.origin), printable(path), " is denied and ", printable(g.shown), " inside it is granted"));
   const ResolvedGrant* grant = grant_of(out, path);
   if (grant == nullptr) {
+    for (std::string_view system : {"/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64"})
+      if (is_inside(path, system))
+        return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), printable(path), " belongs to what every cell sees; only paths below /usr and grants can be denied"));
     // Nothing shows it. Only the system folders are left, and a name there cannot appear: they are read-only.
     if (!is_inside(path, "/usr")) return {};
     struct stat st;
@@ -146,6 +153,15 @@ struct Walker {
 };
 
 Result<void> deny_glob(const FsDeny& deny, Grants& out) {
+  for (std::string_view system : {"/usr/", "/etc/", "/bin/", "/sbin/", "/lib"})
+    if (deny.pattern.starts_with(system))
+      return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": globs are looked for in granted folders only; name the path"));
+  for (const auto& g : out.grants)
+    for (const std::string* name : {&g.shown, &g.canonical})
+      for (std::size_t end = name->size(); end != std::string::npos && end > 0; end = name->rfind('/', end - 1))
+        if (g.directory && glob_match(deny.pattern, name->substr(0, end)))
+          return make_error(ErrorCode::kInvalid, cat(where(deny.origin), "deny ", deny.pattern, " matches ", printable(name->substr(0, end)), ", and ",
+                                                     printable(g.shown), " is granted"));
   std::size_t count = out.grants.size();
   for (std::size_t i = 0; i < count; ++i) {
     const auto& g = out.grants[i];
@@ -213,6 +229,12 @@ Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders) {
       TRY(deny_exact(d, path, make_placeholders, out));
       // A grant written through a symlink shows the denied file under another name.
       std::vector<std::string> other_names;
+      if (sys::Fd real(::open(path.c_str(), O_PATH | O_CLOEXEC)); real.valid())
+        if (auto name = sys::read_link(cat("/proc/self/fd/", real.get()).c_str()); name.ok() && name.value() != path) {
+          other_names.push_back(name.value());
+          for (const auto& g : out.grants)
+            if (g.canonical != g.shown && is_inside(name.value(), g.canonical)) other_names.push_back(g.shown + name.value().substr(g.canonical.size()));
+        }
       for (const auto& g : out.grants)
         if (g.canonical != g.shown && is_inside(path, g.canonical)) other_names.push_back(g.shown + path.substr(g.canonical.size()));
       for (auto& name : other_names)

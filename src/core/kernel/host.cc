@@ -116,6 +116,8 @@ CgroupHost look_at_cgroups() {
       };
       host.memory = host.memory && have("memory");
       host.pids = host.pids && have("pids");
+      host.cpu = host.cpu && have("cpu");
+      host.cpuacct = host.cpuacct && have("cpuacct");
       return host;
     }
     host.why_not = "no cgroup v1 hierarchy is writable by this user";

@@ -226,7 +226,23 @@ class RootPlanner {
     mkfile("etc/resolv.conf", resolv);
   }
 
+  // Only a mount point itself cannot be renamed; the folders above it inside a writable grant could, and the denied or
+  // read-only name be made anew. Each becomes a mount point too.
+  void pin_parents(const std::string& path) {
+    const ResolvedGrant* outer = nullptr;
+    for (const auto& g : grants_.grants)
+      if (g.access == Access::kWrite && g.shown != path && is_inside(path, g.shown) && outer == nullptr) outer = &g;
+    if (outer == nullptr) return;
+    for (auto at = path.find('/', outer->shown.size() + 1); at != std::string::npos; at = path.find('/', at + 1)) {
+      std::string folder = path.substr(1, at - 1);
+      bool granted = false;
+      for (const auto& g : grants_.grants) granted = granted || g.shown == path.substr(0, at);
+      if (!granted && pinned_.insert(folder).second) plan_.add({.kind = OpKind::kBindSelf, .path = folder}, cat("/", folder, " cannot be moved away"));
+    }
+  }
+
   void attach(const Bind& b) {
+    if (!b.early) pin_parents(cat("/", b.target));
     plan_.add({.kind = OpKind::kMoveMount, .slot = b.slot, .path = b.target}, b.note.empty() ? cat("/", b.target) : b.note);
   }
 
@@ -260,6 +276,7 @@ class RootPlanner {
       if (exists(cat("/proc/", name), st) && open_to_all(st)) mask(cat("proc/", name), false, kOptional, cat("/proc/", name, " masked"));
     for (auto name : kProcFolders)
       if (exists(cat("/proc/", name), st)) mask(cat("proc/", name), true, kOptional, cat("/proc/", name, " masked"));
+    for (const auto& m : grants_.masks) pin_parents(m.shown);
     for (const auto& m : grants_.masks) mask(m.shown.substr(1), m.directory, 0, cat(m.shown, " denied", m.origin.empty() ? "" : cat(" (", m.origin, ")")));
     plan_.add({.kind = OpKind::kUnlink, .path = kDenyFile}, "");
     plan_.add({.kind = OpKind::kRmdir, .path = kDenyFolder}, "");
@@ -272,7 +289,7 @@ class RootPlanner {
   std::vector<Bind> binds_;
   std::vector<std::pair<std::string, bool>> mountpoints_;
   std::vector<std::pair<std::string, std::string>> links_;
-  std::set<std::string> made_;
+  std::set<std::string> made_, pinned_;
 };
 
 }  // namespace

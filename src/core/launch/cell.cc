@@ -54,6 +54,8 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   StepTimer timer(parent_steps_);
   if (host.cgroup.version != CgroupVersion::kNone) {
     TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
+    counts_cpu_ = host.cgroup.cpuacct;
+    counts_memory_ = host.cgroup.memory;
     timer.mark("cgroup");
   }
   if (host.privileged) {

@@ -161,6 +161,11 @@ void Cell::sample() {
   const Limits& limits = plan_->policy.limits;
   CgroupSample before = last_;
   last_ = cgroup_ ? cgroup_->cheap_sample() : sample_tree(child_.pid);
+  if (cgroup_ && !(counts_cpu_ && counts_memory_)) {
+    CgroupSample tree = sample_tree(child_.pid);
+    if (!counts_cpu_) last_.cpu = tree.cpu;
+    if (!counts_memory_) last_.anonymous = tree.anonymous;
+  }
   if (!cgroup_ && last_.cpu < before.cpu) {
     // What a dying process has used is gone from /proc before its parent has been told.
     last_.cpu = before.cpu;

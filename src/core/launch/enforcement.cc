@@ -82,7 +82,7 @@ class ReadBack {
     if (differs == 1) return add(layer, LayerStatus::kFull, "its own");
     // Without namespaces of its own there is nothing to claim, whether it can be read or not.
     if (differs < 0 && !flat()) return add(layer, LayerStatus::kNone, "could not be read back");
-    if (layer == Layer::kNetNs && !flat()) return add(layer, LayerStatus::kPartial, "shares the host's network; Landlock denies listening on TCP");
+    if (layer == Layer::kNetNs && !flat()) return add(layer, LayerStatus::kPartial, "shares the host's network; Landlock denies binding to a chosen TCP port");
     if (layer == Layer::kNetNs)
       return add(layer, LayerStatus::kPartial, "no namespace; internet sockets are refused by seccomp, TCP by Landlock");
     add(layer, LayerStatus::kNone, "shared with the host");
@@ -159,7 +159,7 @@ class ReadBack {
     std::string why = c.why_not.empty() ? "no cgroup" : c.why_not;
     if (grouped && c.memory) add(Layer::kMemory, LayerStatus::kFull, cat("cgroup ", c.version == CgroupVersion::kV1 ? "v1" : "v2", ", the whole cell"));
     else add(Layer::kMemory, LayerStatus::kPartial, cat("RLIMIT_DATA per process, total sampled (", why, ")"));
-    if (grouped && c.cpuacct) add(Layer::kCpu, LayerStatus::kFull, plan_.policy.limits.cpus > 0 ? "cgroup total and quota" : "cgroup total");
+    if (grouped && c.cpuacct) add(Layer::kCpu, LayerStatus::kFull, plan_.policy.limits.cpus > 0 && c.cpu ? "cgroup total and quota" : "cgroup total");
     else add(Layer::kCpu, LayerStatus::kPartial, cat("RLIMIT_CPU per process, total sampled (", why, ")"));
     if (grouped && c.pids) add(Layer::kProcesses, LayerStatus::kFull, "cgroup pids");
     else if (!flat()) add(Layer::kProcesses, LayerStatus::kFull, "RLIMIT_NPROC of the cell's own user namespace");
