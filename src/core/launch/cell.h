@@ -95,7 +95,7 @@ class Cell {
   std::optional<int> wait_status_;
   std::optional<Error> error_;
   std::uint64_t rss_kib_ = 0, user_us_ = 0, system_us_ = 0;
-  bool exec_ok_ = false, counts_cpu_ = false, counts_memory_ = false;  // what the cgroup can tell; the rest is sampled
+  bool counts_cpu_ = false, counts_memory_ = false;  // what the cgroup can tell; the rest is sampled
   CgroupSample last_;
   std::uint32_t tasks_seen_ = 0;
   Bytes memory_seen_;

@@ -79,7 +79,6 @@ Result<void> Cell::on_prog(const Host& host) {
   if (m.size == 0) {
     // Close-on-exec did it: the program runs. During set-up it means that the process died before it was ready.
     prog_.reset();
-    exec_ok_ = state_ == State::kRunning;
     if (state_ != State::kSettingUp) return {};
     if (ctl_.valid()) TRY(on_ctl());  // init says which step it was
     return make_error(ErrorCode::kInternal, "the program's process ended before it was ready");
@@ -204,7 +203,6 @@ void Cell::on_pidfd() {
     auto m = sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT);
     if (m && m.value().size >= offsetof(Record, op_ns) && record.type == RecordType::kFailed && !error_)
       error_ = failure_of(record);
-    else exec_ok_ = true;
   }
   drain();
   if (end_ == Clock::time_point{}) end_ = Clock::now();

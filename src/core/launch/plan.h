@@ -21,7 +21,6 @@ struct Plan {
   PlanBuilder builder;
   std::uint64_t clone_flags = 0;
   bool landlock_broad = false, landlock_tight = false, seccomp = false, listener = false;
-  unsigned filters = 0;            // seccomp filters the program must show: 1
   std::string workspace = "/work"; // as the program sees it
   sys::Fd bytes;                   // sealed; mapped by every init of this plan
 };
