@@ -37,6 +37,9 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    // yaml-cpp turns \_ and \N into one byte that is no character; writing the policy out again would change it.
+    if (!is_valid_utf8(value))
+      throw Refused{mark.line + 1, cat(quoted(value), " is not valid UTF-8; write the character itself, not its escape")};
     if (!open_.empty() && open_.back().node.is_map() && !open_.back().has_key) return key(mark, tag, anchor, value);
     begin(mark, YamlNode::Kind::kScalar, anchor, tag);
     open_.back().node.quoted = tag == "!";
