@@ -71,6 +71,7 @@ function(hotcell_install)
   endforeach()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/profiles/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hotcell/profiles
     FILES_MATCHING PATTERN "*.yaml")
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/apparmor/hotcell-cell DESTINATION ${CMAKE_INSTALL_DATADIR}/hotcell/apparmor)
   if(TARGET hotcell AND NOT HOTCELL_SANITIZE)
     hotcell_completions()
   endif()

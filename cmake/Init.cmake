@@ -4,7 +4,7 @@
 find_program(HOTCELL_MUSL_GCC musl-gcc REQUIRED)
 set(init_sources src/core/launch/init_main.cc src/core/kernel/namespaces_apply.cc src/core/kernel/mounts_apply.cc
   src/core/kernel/landlock_apply.cc src/core/kernel/caps_apply.cc src/core/kernel/rlimits_apply.cc
-  src/core/kernel/cgroup_apply.cc src/core/kernel/seccomp_apply.cc)
+  src/core/kernel/cgroup_apply.cc src/core/kernel/seccomp_apply.cc src/core/kernel/lsm_apply.cc)
 list(TRANSFORM init_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 file(GLOB init_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/core/kernel/*apply.h ${PROJECT_SOURCE_DIR}/src/core/kernel/ops.h
   ${PROJECT_SOURCE_DIR}/src/core/launch/init*.h ${PROJECT_SOURCE_DIR}/src/sys/uapi/*.h)

@@ -93,6 +93,8 @@ struct Policy {
   std::vector<std::pair<std::string, std::string>> blocklist;
   std::vector<std::string> stages_pre, stages_post, preimport;
   bool warm = true;
+  // Report the files that were refused, too: every call that names one is shown to the launcher and goes on. Slower.
+  bool explain_denials = false;
 
   bool operator==(const Policy&) const = default;
 };

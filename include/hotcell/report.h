@@ -35,8 +35,18 @@ struct Verdict {
 
 struct Usage {
   Nanoseconds cpu{0}, cpu_user{0}, cpu_system{0};
-  Bytes memory_peak, io_read, io_written;
+  Bytes memory_peak;
+  // Fetched from and handed to disks by the whole tree. What the page cache has or a tmpfs holds is in neither.
+  Bytes io_read, io_written;
   std::uint32_t processes_peak = 0;
+};
+
+// What a program uses at one moment of its life.
+struct LiveUsage {
+  Nanoseconds elapsed{0}, cpu{0};
+  Bytes memory;              // of all its processes; private files are `disk`
+  Bytes disk;                // held in the private folders now; 0 where they cannot be measured (landlock backend)
+  std::uint32_t tasks = 0;
 };
 
 enum class LayerStatus : std::uint8_t { kFull, kPartial, kNone };

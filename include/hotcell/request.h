@@ -35,6 +35,7 @@ struct Request {
   bool collect_output = true;                       // keep it in the report, up to the output limit
   std::function<void(Stream, std::string_view)> on_output;  // as it flows, never more than the limit
   std::function<void(const Event&)> on_event;
+  std::function<void(const LiveUsage&)> on_usage;   // as it is sampled: often at first, then every 20 ms
   std::function<void()> on_timeout;                 // the founding on-timeout hook: called before the tree is killed
 };
 

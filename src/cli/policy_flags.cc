@@ -160,6 +160,7 @@ Result<ChosenPolicy> choose_policy(const Parsed& parsed) {
   }
   apply(patch, chosen.policy, chosen.origins);
   spread_denials(chosen.policy.filesystem);
+  chosen.policy.explain_denials = parsed.has(Opt::kExplainDenials);
   if (auto backend = parsed.last(Opt::kBackend)) chosen.launcher.backend = std::string(*backend);
   return chosen;
 }

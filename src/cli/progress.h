@@ -14,6 +14,8 @@ class Progress {
   Progress(bool on_terminal, Nanoseconds wall);
 
   void note(const Event& event);           // a limit that is nearly reached is shown
+  void note(const LiveUsage& usage) { usage_ = usage; }
+  bool on() const { return on_; }
   void output() { last_output_ = Clock::now(); erase(); }  // before anything else is written to the terminal
   void tick(bool at_line_start);           // draws when it is time to; never into a line the program has begun
   void erase();
@@ -23,9 +25,12 @@ class Progress {
   bool drawn_ = false;
   Nanoseconds wall_;
   Clock::time_point started_ = Clock::now(), last_output_ = started_, last_drawn_ = started_;
+  LiveUsage usage_;
   std::string near_limit_;
 };
 
-std::string progress_line(Nanoseconds elapsed, Nanoseconds wall, const std::string& near_limit);
+// Cut to `columns`: a line that wraps cannot be erased.
+std::string progress_line(Nanoseconds elapsed, Nanoseconds wall, const LiveUsage& usage, const std::string& near_limit,
+                          std::size_t columns);
 
 }  // namespace hotcell

@@ -51,6 +51,7 @@ class Run {
       progress_.note(event);
       if (events_) events_->write(event);
     };
+    if (progress_.on()) request.on_usage = [this](const LiveUsage& usage) { progress_.note(usage); };
     deadline_ = OutputSink::Clock::now() + job_.policy.limits.wall;
     auto started = launcher_.start(job_.policy, std::move(request),
                                    [this](RunId, Result<Report> result) { result_.emplace(std::move(result)); });

@@ -9,7 +9,8 @@ namespace hotcell {
 
 namespace {
 
-constexpr std::size_t kMostDenials = 8;  // more than a person reads; --json has them all
+constexpr std::size_t kMostDenials = 8;    // more than a person reads; --json has them all
+constexpr std::size_t kMostExplained = 32;  // for those who asked for them
 
 std::string signal_name(int number) {
   const char* name = ::sigabbrev_np(number);
@@ -53,11 +54,11 @@ void add_cut(std::vector<std::string>& out, std::string_view stream, std::uint64
                     " (raise with --output)"));
 }
 
-void add_denials(std::vector<std::string>& out, const Report& report) {
+void add_denials(std::vector<std::string>& out, const Report& report, std::size_t most) {
   std::size_t shown = 0;
   for (const auto& d : report.denials) {
-    if (shown++ == kMostDenials) {
-      out.push_back(cat("and ", report.denials.size() - kMostDenials, " more refusals (see --json)"));
+    if (shown++ == most) {
+      out.push_back(cat("and ", report.denials.size() - most, " more refusals (see --json)"));
       return;
     }
     auto sentence = cat("refused by ", d.layer, ": ", d.what.empty() ? d.subject : d.what);
@@ -73,12 +74,22 @@ std::vector<std::string> verdict_words(const Report& report, const Policy& polic
   std::vector<std::string> out;
   // Programs try many things they can do without: a refusal matters to a person only when the program then failed.
   const bool failed = report.verdict.status() != RunStatus::kCompleted;
-  if (failed || talk == Talk::kVerbose) add_denials(out, report);
+  if (policy.explain_denials) {
+    add_denials(out, report, kMostExplained);
+    if (!report.denials_complete) out.push_back("more may have been refused than could be recorded");
+    else if (report.denials.empty()) out.push_back("no system call and no file was refused");
+  } else if (failed || talk == Talk::kVerbose) {
+    add_denials(out, report, kMostDenials);
+  }
   if (report.verdict.reason != ExitReason::kOutput) {
     if (report.out_truncated) add_cut(out, "stdout", report.out_bytes, policy);
     if (report.err_truncated) add_cut(out, "stderr", report.err_bytes, policy);
   }
   if (auto sentence = ending(report, policy); !sentence.empty()) out.push_back(std::move(sentence));
+  // Asked for by a flag or a profile, and weaker than asked: that is never left to --verbose.
+  const auto* cpu = report.enforcement.find(Layer::kCpu);
+  if (cpu && policy.limits.cpus > 0 && cpu->status != LayerStatus::kFull)
+    out.push_back(cat("the quota of --cpus was not in force: ", cpu->detail));
   if (talk == Talk::kBrief) return out;
   for (const auto& l : report.enforcement.layers) {
     if (l.status == LayerStatus::kFull) continue;

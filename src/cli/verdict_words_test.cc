@@ -61,8 +61,15 @@ TEST(VerdictWords, PartialLayersAreToldOnlyWhenAsked) {
 }
 
 TEST(Progress, TheLineSaysTheTimeAndALimitThatIsNear) {
-  EXPECT_EQ(progress_line(std::chrono::milliseconds(3260), std::chrono::seconds(60), ", memory at 81%"),
-            "hotcell: running 3.2s of 60s, memory at 81%");
+  LiveUsage usage;
+  usage.cpu = std::chrono::milliseconds(1950);
+  usage.memory = {(48 << 20) + (600 << 10)};
+  usage.tasks = 3;
+  const auto line = [&](std::size_t columns) {
+    return progress_line(std::chrono::milliseconds(3260), std::chrono::seconds(60), usage, ", memory at 81%", columns);
+  };
+  EXPECT_EQ(line(0), "hotcell: running 3.2s of 60s, memory 48.5M, cpu 1.9s, 3 tasks, memory at 81%");
+  EXPECT_EQ(line(17), "hotcell: running") << "a line that wraps cannot be erased";
 }
 
 }  // namespace

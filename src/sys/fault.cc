@@ -42,4 +42,6 @@ int fault(const char* name) {
   return --g_fault.nth == 0 ? g_fault.err : 0;
 }
 
+bool fault_given() { return g_fault.err != 0 && g_fault.nth <= 0; }
+
 }  // namespace hotcell::sys

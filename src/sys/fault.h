@@ -7,5 +7,6 @@ namespace hotcell::sys {
 // 0, or the errno that the wrapper `name` must pretend to have got.
 int fault(const char* name);
 void arm_fault(const char* name, int err, int nth = 1);  // nullptr disarms
+bool fault_given();                                      // the armed one has been asked for often enough, and has failed
 
 }  // namespace hotcell::sys

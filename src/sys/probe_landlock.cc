@@ -1,9 +1,13 @@
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/netlink.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "base/strings.h"
 #include "sys/probe.h"
@@ -45,6 +49,54 @@ void deny_everything(Trial& t) {
   }
   if (open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0) t.fail("a forbidden read went through", EIO);
   else if (errno != EACCES) t.fail("open", errno);
+}
+
+// Landlock's audit records (ABI 7) reach whoever may listen (CAP_AUDIT_READ) while auditing is switched on for the
+// whole machine. Asks only: switching it on is not ours to do.
+void listen_to_audit(Trial& t) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
+  if (fd < 0) {
+    t.fail("audit socket", errno);
+    return;
+  }
+  sockaddr_nl own{};
+  own.nl_family = AF_NETLINK;
+  own.nl_groups = 1U << (AUDIT_NLGRP_READLOG - 1);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) {
+    t.fail("listening to the audit log", errno);
+    return;
+  }
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  nlmsghdr ask{};
+  ask.nlmsg_len = sizeof ask;
+  ask.nlmsg_type = AUDIT_GET;
+  ask.nlmsg_flags = NLM_F_REQUEST;
+  if (sendto(fd, &ask, sizeof ask, 0, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) < 0) {
+    t.fail("asking for the state of auditing", errno);
+    return;
+  }
+  for (;;) {
+    alignas(nlmsghdr) char answer[8192];
+    nlmsghdr head{};
+    if (recv(fd, answer, sizeof answer, 0) < static_cast<ssize_t>(sizeof head)) {
+      t.fail("asking for the state of auditing", errno);
+      return;
+    }
+    std::memcpy(&head, answer, sizeof head);
+    if (head.nlmsg_type == NLMSG_ERROR) {
+      nlmsgerr error{};
+      std::memcpy(&error, answer + NLMSG_HDRLEN, sizeof error);
+      if (error.error == 0) continue;
+      t.fail("asking for the state of auditing", -error.error);
+      return;
+    }
+    if (head.nlmsg_type != AUDIT_GET) continue;  // the log itself
+    audit_status status{};
+    std::memcpy(&status, answer + NLMSG_HDRLEN, sizeof status);
+    t.value = status.enabled;
+    return;
+  }
 }
 
 std::string advice_for(int err) {
@@ -90,6 +142,16 @@ void probe_landlock(std::vector<Fact>& out) {
   out.push_back({"landlock", "landlock_errata", errata.ok() ? Have::kYes : Have::kPartial,
                  errata.ok() ? cat("fixed here: ", fixed.empty() ? "none" : join(fixed, " ")) : "",
                  errata.ok() ? "" : "this kernel does not say which Landlock bugs it has fixed", ""});
+
+  Trial audit = try_in_child(listen_to_audit);
+  const bool records = audit.ok() && audit.value != 0 && version.value >= 7;
+  out.push_back({"landlock", "landlock_audit", records ? Have::kYes : Have::kPartial,
+                 records ? "refusals are in the kernel's audit log" : "no records of refusals",
+                 records             ? ""
+                 : version.value < 7 ? "this kernel writes none (ABI 7, 6.15)"
+                 : audit.ok()        ? "auditing is off on this machine"
+                                     : audit.why(),
+                 records ? "" : "not needed: hotcell run --explain-denials finds refused files without it"});
 
   Trial real = try_in_child(deny_everything);
   out.push_back({"landlock", "landlock_trial", real.ok() ? Have::kYes : Have::kNo,

@@ -130,6 +130,8 @@ TEST_F(JsonReport, EventsGoToTheStatusDescriptor) {
     EXPECT_TRUE(event.has("time"));
     if (types.back() == "execution.completed") {
       EXPECT_EQ(event.text("exit_reason"), "exited");
+      EXPECT_EQ(event.text("exit_code"), "3");
+      EXPECT_GT(std::stoll(event.text("duration")), 0);
     }
   }
   ASSERT_GE(types.size(), 4u) << called.status;

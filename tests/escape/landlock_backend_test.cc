@@ -1,11 +1,21 @@
 // The `landlock` backend: no namespaces, so Landlock, seccomp and rlimits stand alone, and say so.
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include "escape/escape.h"
@@ -45,6 +55,51 @@ HOTCELL_PROGRAM(flat_daemon) {
   return 0;
 }
 
+// What the caller's other processes and files must be safe from where no namespace hides them. Each line is a name and
+// an errno; the control is the same program outside.
+int flat_neighbours() {
+  auto say = [](const char* what, int err) { ::dprintf(1, "%s %d\n", what, err); };
+  pid_t other = scene_number("S_PID");
+  rlimit64 limit{64, 64};
+  say("prlimit", result_of(::syscall(SYS_prlimit64, other, RLIMIT_NOFILE, &limit, nullptr)));
+  say("setpriority", result_of(::setpriority(PRIO_PROCESS, static_cast<id_t>(other), 19)));
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(0, &cpus);
+  say("affinity", result_of(::sched_setaffinity(other, sizeof cpus, &cpus)));
+  sched_param idle{};
+  say("scheduler", result_of(::sched_setscheduler(other, SCHED_IDLE, &idle)));
+  say("ioprio", result_of(::syscall(SYS_ioprio_set, 1, other, 3 << 13)));
+  int inotify = ::inotify_init1(IN_CLOEXEC);
+  say("inotify", result_of(::inotify_add_watch(inotify, scene_path("private").c_str(), IN_CREATE)));
+  ::close(inotify);
+  say("chown", result_of(::chown(scene_path("secret").c_str(), ::getuid(), ::getgid())));
+  say("shm", result_of(::shmget(static_cast<key_t>(scene_number("S_KEY")), 0, 0)));
+  // By path, by a datagram pair that is turned round, and by a stream pair, which stays connected.
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string path = scene_path("dgram");
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+  auto* to = reinterpret_cast<sockaddr*>(&address);
+  int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  say("unix", fd < 0 ? errno : result_of(::sendto(fd, "x", 1, 0, to, sizeof address)));
+  ::close(fd);
+  int pair[2] = {-1, -1};
+  say("unix-pair", ::socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0 ? errno : result_of(::sendto(pair[0], "x", 1, 0, to, sizeof address)));
+  ::close(pair[0]), ::close(pair[1]);
+  path = scene_path("sock");
+  std::memset(address.sun_path, 0, sizeof address.sun_path);
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+  say("stream-pair", ::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? errno : result_of(::connect(pair[0], to, sizeof address)));
+  // What programs do to themselves goes on working.
+  rlimit64 own{};
+  say("own-limit", result_of(::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &own)));
+  say("own-priority", result_of(::setpriority(PRIO_PROCESS, 0, 19)));
+  say("own-affinity", result_of(::sched_setaffinity(0, sizeof cpus, &cpus)));
+  return 0;
+}
+HOTCELL_PROGRAM(flat_neighbours) { return flat_neighbours(); }
+
 class LandlockBackend : public SceneTest {
  protected:
   void SetUp() override {
@@ -79,6 +134,69 @@ TEST_F(LandlockBackend, FilesSignalsAndSocketsAreRefused) {
   EXPECT_EQ(r.out, "read 13\nwrite 13\nmake 13\ngranted 0\nwork 0\ntruncate 13\nsignal 1\ninet 1\nuserns 1\nsuid 1\n")
       << describe(r);
   EXPECT_EQ(read_text(scene_->path("ro/file")), "host secret\n");
+}
+
+TEST_F(LandlockBackend, TheCallersOtherProcessesAndSocketsAreOutOfReach) {
+  auto env = scene_->env("");
+  int dgram = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string path = scene_->path("dgram");
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+  ASSERT_EQ(::bind(dgram, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ::chmod(path.c_str(), 0777);  // as root the program is another user: the filter alone shall hold it
+  ::chmod(scene_->path("sock").c_str(), 0777);
+  key_t key = 0x68630000 + ::getpid() % 0x10000;
+  int segment = ::shmget(key, 4096, IPC_CREAT | 0666);
+  ASSERT_GE(segment, 0);
+  env["S_KEY"] = std::to_string(key);
+
+  auto report = launcher_->run(policy_, program("flat_neighbours", env));
+  char byte;
+  EXPECT_EQ(::recv(dgram, &byte, 1, 0), -1) << "a datagram came through";
+  // The control: the same outside, by a process that will end with what it did to itself.
+  int out[2];
+  ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    for (const auto& [k, v] : env) ::setenv(k.c_str(), v.c_str(), 1);
+    ::dup2(out[1], 1);
+    ::_exit(flat_neighbours());
+  }
+  ::close(out[1]);
+  std::string control;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) control.append(buffer, static_cast<std::size_t>(n));
+  ::close(out[0]);
+  ::waitpid(child, nullptr, 0);
+  ::shmctl(segment, IPC_RMID, nullptr);
+  ::close(dgram);
+  EXPECT_EQ(control,
+            "prlimit 0\nsetpriority 0\naffinity 0\nscheduler 0\nioprio 0\ninotify 0\nchown 0\nshm 0\n"
+            "unix 0\nunix-pair 0\nstream-pair 106\nown-limit 0\nown-priority 0\nown-affinity 0\n");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report.value().out,
+            "prlimit 1\nsetpriority 1\naffinity 1\nscheduler 1\nioprio 1\ninotify 1\nchown 1\nshm 1\n"
+            "unix 97\nunix-pair 1\nstream-pair 106\nown-limit 0\nown-priority 0\nown-affinity 0\n")
+      << describe(report.value());
+  for (const char* call : {"prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler", "ioprio_set"})
+    EXPECT_TRUE(has_denial(report.value(), call)) << call;
+}
+
+TEST_F(LandlockBackend, ProgramsPeopleRunStillRun) {
+  policy_.limits.open_files = 200;
+  policy_.limits.memory = 1024_MiB;
+  for (const auto& [script, want] : std::vector<std::pair<std::string, std::string>>{
+           {"echo $((6 * 7)) | cat; id -u >/dev/null && touch x && chmod 644 x && nice -n 5 echo ok", "42\nok\n"},
+           {"python3 -c 'import os,subprocess,socket,tempfile,multiprocessing; a,b=socket.socketpair(); a.send(b\"hi\"); "
+            "print(b.recv(2).decode(), subprocess.check_output([\"echo\",\"sub\"]).decode().strip())'",
+            "hi sub\n"},
+           {"printf '#include <stdio.h>\nint main(){puts(\"built\");}' >a.c && gcc a.c -o a && ./a", "built\n"},
+           {"node -e 'require(\"child_process\").exec(\"echo child\",(e,o)=>console.log(e||o.trim()))'", "child\n"}}) {
+    auto r = launcher_->run(policy_, shell(script));
+    ASSERT_TRUE(r.ok()) << r.error().message;
+    EXPECT_EQ(r.value().out, want) << script << "\n" << describe(r.value());
+  }
 }
 
 TEST_F(LandlockBackend, WhatIsMissingIsSaid) {

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -69,10 +71,32 @@ HOTCELL_PROGRAM(memory_in_children) {
 HOTCELL_PROGRAM(memory_in_memfds) {
   for (int i = 0; i < 40; ++i) {
     int fd = ::memfd_create("x", 0);
-    if (fd < 0 || ::fallocate(fd, 0, 0, 8 * kMiB) != 0) return 3;
+    if (fd < 0 || ::fallocate(fd, 0, 0, 8 * kMiB) != 0) return ::dprintf(1, "memfd %d\n", errno), 3;
   }
   ::sleep(1);
   return 0;
+}
+HOTCELL_PROGRAM(memory_in_segments) {
+  for (int i = 0; i < 40; ++i) {
+    int id = ::shmget(IPC_PRIVATE, 8 * kMiB, 0600);
+    if (id < 0) return ::dprintf(1, "shmget %d\n", errno), 3;
+    void* at = ::shmat(id, nullptr, 0);
+    std::memset(at, 1, 8 * kMiB);
+    ::shmdt(at);
+  }
+  ::sleep(1);
+  return 0;
+}
+HOTCELL_PROGRAM(busy_forgotten_children) {
+  ::signal(SIGCHLD, SIG_IGN);
+  for (;;) {
+    if (::fork() == 0) {
+      burn(milliseconds(80));
+      ::_exit(0);
+    }
+    while (::wait(nullptr) < 0 && errno == EINTR) {
+    }
+  }
 }
 HOTCELL_PROGRAM(fill_40_on_disk) { return fill("file", 40 * kMiB) == 40 * kMiB ? 0 : 1; }
 HOTCELL_PROGRAM(busy) {
@@ -227,10 +251,31 @@ TEST_F(Limited, MemoryInMemfdsIsCounted) {
   policy_.limits.disk = 16_MiB;
   Report r = run(policy_, program("memory_in_memfds"));
   expect_layer(r, Layer::kMemory);
-  // Without a cgroup nobody counts pages that no process has mapped; that is what `partial` says.
   if (has_cgroups()) {
     EXPECT_EQ(exit_reason(r), "memory") << describe(r);
+  } else {
+    // Nobody would count pages that no process has mapped, so there are none.
+    EXPECT_EQ(r.out, "memfd 38\n") << describe(r);
   }
+}
+
+TEST_F(Limited, MemoryInSegmentsIsCounted) {
+  policy_.limits.memory = 64_MiB;
+  policy_.limits.disk = 16_MiB;
+  Report r = run(policy_, program("memory_in_segments"));
+  if (has_cgroups()) {
+    EXPECT_EQ(exit_reason(r), "memory") << describe(r);
+  } else {
+    EXPECT_EQ(r.out, "shmget 38\n") << describe(r);
+  }
+}
+
+TEST_F(Limited, CpuOfChildrenThatNobodyReapsIsCounted) {
+  policy_.limits.cpu_time = milliseconds(500);
+  policy_.limits.wall = seconds(10);
+  Report r = run(policy_, program("busy_forgotten_children"));
+  EXPECT_EQ(exit_reason(r), "timeout_cpu") << describe(r);
+  EXPECT_LT(r.duration, seconds(5));
 }
 
 TEST_F(Limited, PrivateFilesComeOnTopOfMemory) {

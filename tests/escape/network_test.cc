@@ -202,7 +202,37 @@ HOTCELL_PROGRAM(list_interfaces) {
   return ::write(1, text.data(), text.size()) >= 0 ? 0 : 1;
 }
 
+// A socket that is told to listen without having been bound gets a port of the kernel's choice.
+int listen_unbound() {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || ::listen(fd, 1) != 0) return errno;
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size);
+  ::close(fd);
+  return at.sin_port != 0 ? kOpen : -1;
+}
+HOTCELL_PROGRAM(listen_unbound) {
+  ::dprintf(1, "answer %d\n", listen_unbound());
+  return 0;
+}
+
 class NetworkTest : public LeakCheck {};
+
+TEST_F(NetworkTest, OnTheHostsNetworkNothingListensUnlessTheProfileAllowsIt) {
+  EXPECT_EQ(in_child({}, listen_unbound), kOpen) << "outside it gets a port";
+  Policy policy = test_policy();
+  policy.network.mode = NetworkMode::kHost;
+  Report r = run(policy, program("listen_unbound"));
+  EXPECT_EQ(r.out, "answer 1\n") << describe(r);
+  EXPECT_TRUE(has_denial(r, "listen")) << describe(r);
+  ASSERT_FALSE(r.denials.empty());
+  EXPECT_EQ(r.denials[0].fix, "syscalls: {allow: [listen]}");
+  policy.syscalls.allow = {"listen"};
+  EXPECT_EQ(run(policy, program("listen_unbound")).out, "answer 0\n");
+  // Connecting is what that network is for.
+  EXPECT_EQ(run(test_policy(), program("listen_unbound")).out, "answer 0\n") << "its own network is its own";
+}
 
 TEST_F(NetworkTest, LoopbackWorksBetweenProcessesOfOneCell) {
   Report r = run(program("own_loopback"));

@@ -11,6 +11,7 @@ struct ApplyContext {
   const char* text(uint32_t offset) const { return offset ? base + offset : nullptr; }
 };
 
+int apply_lsm_exec(ApplyContext& ctx, const Op& op) noexcept;
 int apply_join_cgroup(ApplyContext& ctx, const Op& op) noexcept;
 int apply_identity(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hostname(ApplyContext& ctx, const Op& op) noexcept;

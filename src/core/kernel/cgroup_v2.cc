@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/strings.h"
 #include "core/kernel/cgroup.h"
@@ -19,10 +20,15 @@ class CgroupV2 final : public Cgroup {
 
   Result<void> create(const CgroupHost& host, const std::string& name, const Limits& limits) {
     path_ = cat(host.v2_folder, "/", name);
-    TRY(enable_controllers(host));
     TRY(make_cgroup_folder(host.v2_folder, path_));
     made_ = true;
     TRY_SET(dir_, sys::open(path_.c_str(), O_RDONLY | O_DIRECTORY));
+    // Its files appear when the folders above hand their controllers down, which they do ever after.
+    for (auto [wanted, file] : {std::pair{host.memory, "memory.max"}, std::pair{host.pids, "pids.max"}, std::pair{host.cpu, "cpu.max"}})
+      if (wanted && ::faccessat(dir_.get(), file, F_OK, 0) < 0) {
+        TRY(enable_controllers(host));
+        break;
+      }
     if (host.memory) {
       TRY(sys::write_file_at(dir_.get(), "memory.max", cat(limits.memory.n + limits.disk.n)));
       if (auto swap = sys::write_file_at(dir_.get(), "memory.swap.max", "0"); !swap && swap.error().err != ENOENT)
@@ -86,7 +92,6 @@ class CgroupV2 final : public Cgroup {
  private:
   static Result<void> enable_controllers(const CgroupHost& host) {
     std::string parent = host.v2_folder.substr(0, host.v2_folder.rfind('/'));
-    if (::mkdir(host.v2_folder.c_str(), 0755) < 0 && errno != EEXIST) return errno_error(cat("mkdir ", host.v2_folder), errno);
     for (const std::string& folder : {parent, host.v2_folder})
       for (std::string_view want : {"+memory", "+pids", "+cpu"}) {
         bool there = (want == "+memory" && host.memory) || (want == "+pids" && host.pids) || (want == "+cpu" && host.cpu);

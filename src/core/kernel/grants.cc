@@ -56,7 +56,49 @@ const ResolvedGrant* grant_of(const Grants& grants, std::string_view path) {
   return best;
 }
 
-Result<void> deny_exact(const FsDeny& deny, std::string path, bool make_placeholders, Grants& out) {
+// Not there yet: the first missing component is made, empty, so that it can be masked and the name never be taken.
+Result<void> hold_missing(const FsDeny& deny, const ResolvedGrant& grant, const std::string& path, const std::string& relative,
+                          bool make_placeholders, Grants& out) {
+  auto refuse = [&](int err) {
+    return Error{ErrorCode::kUnsupported, err,
+                 cat(where(deny.origin), "cannot keep ", printable(path), " from appearing: ", ::strerror(err))};
+  };
+  TRY_SET(sys::Fd parent, sys::duplicate(grant.fd.get()));
+  std::string shown = grant.shown;
+  for (auto part : split(relative, '/')) {
+    std::string name(part);
+    shown += cat("/", name);
+    auto next = sys::open_beneath(parent.get(), name.c_str(), O_PATH | O_NOFOLLOW, 0, false);
+    if (next) {
+      TRY_SET(struct stat st, sys::stat_fd(next.value().get(), shown));
+      if (!S_ISDIR(st.st_mode)) {
+        // A file where a folder would have to be: another cell's placeholder for a name further down, or a real one.
+        if (shown == path) return refuse(EEXIST);
+        if (!make_placeholders) return refuse(ENOTDIR);
+        TRY_SET(auto shared, Placeholder::share(parent.get(), name));
+        if (!shared) return refuse(ENOTDIR);
+        out.placeholders.push_back(*std::move(shared));
+        out.masks.push_back({shown, false, deny.origin, std::move(next).value()});
+        return {};
+      }
+      parent = std::move(next).value();
+      continue;
+    }
+    sys::Fd file;
+    if (make_placeholders) {
+      auto made = Placeholder::make(parent.get(), name);
+      if (!made) return refuse(made.error().err);
+      out.placeholders.push_back(std::move(made).value());
+      TRY_SET(file, sys::open_beneath(parent.get(), name.c_str(), O_PATH | O_NOFOLLOW, 0, false));
+    }
+    out.masks.push_back({shown, false, deny.origin, std::move(file)});
+    return {};
+  }
+  // Every component is there by now: somebody has made the name meanwhile.
+  return refuse(EEXIST);
+}
+
+Result<void> try_deny_exact(const FsDeny& deny, const std::string& path, bool make_placeholders, Grants& out) {
   // Denied wins: what lies inside is no longer granted, under whichever name it was written.
   for (const auto& g : out.grants)
     if (path != g.shown && (is_inside(g.shown, path) || is_inside(g.canonical, path)))
@@ -70,7 +112,7 @@ Result<void> deny_exact(const FsDeny& deny, std::string path, bool make_placehol
     if (!is_inside(path, "/usr")) return {};
     struct stat st;
     if (::lstat(path.c_str(), &st) < 0) return {};
-    out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin});
+    out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin, sys::Fd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC))});
     return {};
   }
   if (path == grant->shown) {
@@ -84,35 +126,32 @@ Result<void> deny_exact(const FsDeny& deny, std::string path, bool make_placehol
     TRY_SET(struct stat st, sys::stat_fd(found.value().get(), path));
     if (S_ISLNK(st.st_mode))
       return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), printable(path), " is a symlink: deny what it points to"));
-    out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin});
+    if (make_placeholders && S_ISREG(st.st_mode) && st.st_size == 0) {
+      // It may be there only because another cell denies it, and would go with that cell.
+      auto slash = relative.rfind('/');
+      int top = grant->fd.get();
+      TRY_SET(sys::Fd parent, slash == std::string::npos
+                                  ? sys::duplicate(top)
+                                  : sys::open_beneath(top, relative.substr(0, slash).c_str(), O_PATH, 0, false));
+      TRY_SET(auto shared, Placeholder::share(parent.get(), relative.substr(slash + 1)));
+      if (shared) out.placeholders.push_back(*std::move(shared));
+    }
+    out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin, std::move(found).value()});
     return {};
   }
   if (found.error().err == ELOOP)
     return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), printable(path), " lies behind a symlink: deny the real path"));
-  if (found.error().err != ENOENT) return std::move(found).error().context(where(deny.origin) + "deny");
-  // Not there yet: the first missing component is made, empty, so that it can be masked and the name never be taken.
-  sys::Fd parent(::fcntl(grant->fd.get(), F_DUPFD_CLOEXEC, 3));
-  std::string shown = grant->shown;
-  for (auto part : split(relative, '/')) {
-    std::string name(part);
-    auto next = sys::open_beneath(parent.get(), name.c_str(), O_PATH | O_NOFOLLOW, 0, false);
-    shown += cat("/", name);
-    if (next) {
-      parent = std::move(next).value();
-      continue;
-    }
-    if (make_placeholders) {
-      auto made = sys::open_at(parent.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0400);
-      if (!made)
-        return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "cannot keep ", printable(path),
-                                                       " from appearing: ", ::strerror(made.error().err)));
-      TRY_SET(struct stat st, sys::stat_fd(made.value().get(), shown));
-      out.placeholders.emplace_back(std::move(parent), name, st.st_dev, st.st_ino);
-    }
-    out.masks.push_back({shown, false, deny.origin});
-    return {};
+  if (found.error().err != ENOENT && found.error().err != ENOTDIR) return std::move(found).error().context(where(deny.origin) + "deny");
+  return hold_missing(deny, *grant, path, relative, make_placeholders, out);
+}
+
+// While one cell looks, another may be making or removing the same placeholder; each round of that takes microseconds.
+Result<void> deny_exact(const FsDeny& deny, const std::string& path, bool make_placeholders, Grants& out) {
+  for (int round = 0;; ++round) {
+    auto done = try_deny_exact(deny, path, make_placeholders, out);
+    if (done.ok() || done.error().err != EEXIST || round >= 1000) return done;
+    ::usleep(1000);
   }
-  return {};
 }
 
 struct Walker {
@@ -123,9 +162,13 @@ struct Walker {
   Result<void> walk(int dir, const std::string& shown) {
     sys::Fd copy(::openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!copy.valid()) {
-      // What the caller cannot list the cell cannot either: same user, or fewer rights.
-      if (errno == EACCES || errno == EPERM) return {};
-      return errno_error(cat("deny ", deny.pattern, ": ", printable(shown)), errno);
+      if (errno != EACCES && errno != EPERM) return errno_error(cat("deny ", deny.pattern, ": ", printable(shown)), errno);
+      // Neither listed nor entered: the cell cannot either, as it is the same user or has fewer rights.
+      if (::faccessat(dir, ".", X_OK, AT_EACCESS) < 0) return {};
+      // It can be entered by who knows a name (mode 0711), and the name might match: hidden as a whole.
+      std::string why = cat(deny.origin.empty() ? "" : cat(deny.origin, ", "), "a folder that cannot be listed");
+      out.masks.push_back({shown, true, std::move(why), sys::Fd(::openat(dir, ".", O_PATH | O_CLOEXEC))});
+      return {};
     }
     std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.release()), ::closedir);
     while (dirent* entry = ::readdir(stream.get())) {
@@ -141,7 +184,9 @@ struct Walker {
       if (matches && S_ISLNK(st.st_mode))
         return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": ", printable(path), " is a symlink"));
       if (matches) {
-        out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin});
+        sys::Fd masked(::openat(dir, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        out.masks.push_back({path, S_ISDIR(st.st_mode), deny.origin, std::move(masked)});
+        if (out.masks.size() > kMaxMasks) return {};  // an error of the caller's, before descriptors run out
         continue;
       }
       if (!S_ISDIR(st.st_mode)) continue;
@@ -182,13 +227,14 @@ Result<void> deny_glob(const FsDeny& deny, Grants& out) {
 
 }  // namespace
 
-Placeholder::Placeholder(sys::Fd parent, std::string name, dev_t dev, ino_t ino)
-    : parent_(std::move(parent)), name_(std::move(name)), dev_(dev), ino_(ino) {}
-
-Placeholder::~Placeholder() {
-  struct stat st;
-  if (!parent_.valid() || ::fstatat(parent_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) < 0) return;
-  if (st.st_dev == dev_ && st.st_ino == ino_ && st.st_size == 0) ::unlinkat(parent_.get(), name_.c_str(), 0);
+const Mask* lost_mask(const Grants& grants) {
+  for (const auto& m : grants.masks) {
+    struct stat then, now;
+    if (!m.fd.valid() || ::fstat(m.fd.get(), &then) < 0) continue;
+    bool same = ::lstat(m.shown.c_str(), &now) == 0 && now.st_dev == then.st_dev && now.st_ino == then.st_ino;
+    if (!same) return &m;
+  }
+  return nullptr;
 }
 
 std::string normal_path(std::string_view path) {
@@ -237,8 +283,8 @@ Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders) {
         }
       for (const auto& g : out.grants)
         if (g.canonical != g.shown && is_inside(path, g.canonical)) other_names.push_back(g.shown + path.substr(g.canonical.size()));
-      for (auto& name : other_names)
-        if (name != path) TRY(deny_exact(d, std::move(name), make_placeholders, out));
+      for (const auto& name : other_names)
+        if (name != path) TRY(deny_exact(d, name, make_placeholders, out));
     }
     if (out.masks.size() > kMaxMasks)
       return make_error(ErrorCode::kUnsupported, cat(where(d.origin), "deny ", d.pattern, " matches more than ", kMaxMasks, " names"));

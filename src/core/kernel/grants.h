@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/placeholder.h"
 #include "hotcell/policy.h"
 #include "hotcell/result.h"
 #include "sys/fd.h"
@@ -27,21 +28,7 @@ struct Mask {
   std::string shown;
   bool directory = false;
   std::string origin;
-};
-
-// An empty file made on the host so that a denied name that does not exist yet has something to be masked on.
-class Placeholder {
- public:
-  Placeholder(sys::Fd parent, std::string name, dev_t dev, ino_t ino);
-  Placeholder(Placeholder&&) = default;
-  Placeholder& operator=(Placeholder&&) = default;
-  ~Placeholder();  // removes it, if it is still the empty file that was made
-
- private:
-  sys::Fd parent_;
-  std::string name_;
-  dev_t dev_;
-  ino_t ino_;
+  sys::Fd fd;             // O_PATH: what is masked, so that it can be told whether the name still means it
 };
 
 struct Grants {
@@ -52,6 +39,10 @@ struct Grants {
 
 // `make_placeholders` false: explain, which must not touch the host.
 Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders);
+
+// The first mask whose name means another file now, or none: a process of the host has replaced or removed it, and with
+// it the mask. Nothing inside the cell can do that.
+const Mask* lost_mask(const Grants& grants);
 
 std::string normal_path(std::string_view path);                       // lexical: no //, no /./, no /../, no trailing /
 bool is_inside(std::string_view path, std::string_view folder);       // equal counts

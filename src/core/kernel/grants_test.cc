@@ -1,12 +1,16 @@
 #include "core/kernel/grants.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 namespace hotcell {
 namespace {
@@ -73,6 +77,108 @@ TEST_F(GrantsTest, ANameThatDoesNotExistYetIsHeldByAPlaceholderThatGoesAgain) {
     EXPECT_EQ(::access((dir_ + "/sub/ghost").c_str(), F_OK), 0);
   }
   EXPECT_NE(::access((dir_ + "/sub/ghost").c_str(), F_OK), 0);
+}
+
+TEST_F(GrantsTest, APlaceholderStaysAsLongAsAnyCellNeedsIt) {
+  std::string ghost = dir_ + "/sub/ghost";
+  auto first = std::make_optional(resolve({{"", Access::kWrite}}, {"/sub/ghost"}));
+  auto second = std::make_optional(resolve({{"", Access::kWrite}}, {"/sub/ghost"}));
+  ASSERT_TRUE(first->ok() && second->ok());
+  ASSERT_EQ(second->value().masks.size(), 1u);
+  first.reset();
+  EXPECT_EQ(::access(ghost.c_str(), F_OK), 0) << "the second cell's mask would go with it";
+  auto third = std::make_optional(resolve({{"", Access::kWrite}}, {"/sub/ghost"}));
+  second.reset();
+  EXPECT_EQ(::access(ghost.c_str(), F_OK), 0);
+  third.reset();
+  EXPECT_NE(::access(ghost.c_str(), F_OK), 0) << "the last one takes it away";
+}
+
+TEST_F(GrantsTest, NamesBelowTheSameMissingFolderShareItsPlaceholder) {
+  auto first = std::make_optional(resolve({{"", Access::kWrite}}, {"/new/one"}));
+  auto second = resolve({{"", Access::kWrite}}, {"/new/two/three"});
+  ASSERT_TRUE(first->ok());
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  ASSERT_EQ(second.value().masks.size(), 1u);
+  EXPECT_EQ(second.value().masks[0].shown, dir_ + "/new");
+  first.reset();
+  EXPECT_EQ(::access((dir_ + "/new").c_str(), F_OK), 0);
+}
+
+TEST_F(GrantsTest, AnEmptyFileOfTheUsersOwnIsNoPlaceholder) {
+  std::string own = dir_ + "/sub/empty";
+  std::ofstream(own).close();
+  ::chmod(own.c_str(), 0600);
+  {
+    auto first = resolve({{"", Access::kWrite}}, {"/sub/empty"});
+    auto second = resolve({{"", Access::kWrite}}, {"/sub/empty"});
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_EQ(first.value().placeholders.size() + second.value().placeholders.size(), 0u);
+  }
+  EXPECT_EQ(::access(own.c_str(), F_OK), 0);
+}
+
+TEST_F(GrantsTest, APlaceholderThatSomebodyWroteIntoIsKept) {
+  std::string ghost = dir_ + "/sub/ghost";
+  {
+    auto out = resolve({{"", Access::kWrite}}, {"/sub/ghost"});
+    ASSERT_TRUE(out.ok());
+    std::ofstream(ghost) << "by the host";
+  }
+  EXPECT_EQ(::access(ghost.c_str(), F_OK), 0);
+}
+
+TEST_F(GrantsTest, CellsThatComeAndGoNeverLoseAPlaceholderTheyHold) {
+  std::atomic<int> lost = 0, failed = 0;
+  auto come_and_go = [&] {
+    for (int i = 0; i < 300; ++i) {
+      auto out = resolve({{"", Access::kWrite}}, {"/sub/ghost"});
+      failed += !out.ok();
+      struct stat st;
+      lost += ::lstat((dir_ + "/sub/ghost").c_str(), &st) != 0;
+    }
+  };
+  std::thread a(come_and_go), b(come_and_go), c(come_and_go);
+  a.join(), b.join(), c.join();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(failed, 0);
+  EXPECT_NE(::access((dir_ + "/sub/ghost").c_str(), F_OK), 0);
+}
+
+TEST_F(GrantsTest, AMaskWhoseFileTheHostReplacedIsKnownToBeLost) {
+  auto out = resolve({{"", Access::kRead}}, {"/sub/secret", "/sub/deep"});
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(lost_mask(out.value()), nullptr);
+  std::ofstream(dir_ + "/sub/secret") << "written to, still the same file";
+  EXPECT_EQ(lost_mask(out.value()), nullptr);
+  std::ofstream(dir_ + "/sub/new") << "new";
+  std::filesystem::rename(dir_ + "/sub/new", dir_ + "/sub/secret");
+  ASSERT_NE(lost_mask(out.value()), nullptr);
+  EXPECT_EQ(lost_mask(out.value())->shown, dir_ + "/sub/secret");
+}
+
+// As somebody who is not root, for whom modes count.
+TEST_F(GrantsTest, AFolderThatCanBeEnteredButNotListedIsHiddenFromAGlob) {
+  std::string closed = dir_ + "/sub/closed", shut = dir_ + "/sub/shut";
+  for (const auto& folder : {closed, shut}) {
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder + "/.env") << "s";
+  }
+  bool root = ::geteuid() == 0;
+  ::chmod(dir_.c_str(), 0755);
+  ::chmod(closed.c_str(), root ? 0711 : 0311);
+  ::chmod(shut.c_str(), root ? 0700 : 0000);
+  ASSERT_EQ(::seteuid(root ? 65534 : ::geteuid()), 0);
+  auto out = resolve({{"", Access::kRead}}, {"**/.env"});
+  int can_open = ::faccessat(AT_FDCWD, (closed + "/.env").c_str(), R_OK, AT_EACCESS);
+  ASSERT_EQ(::seteuid(root ? 0 : ::geteuid()), 0);
+  ::chmod(closed.c_str(), 0755);
+  ::chmod(shut.c_str(), 0755);
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  EXPECT_EQ(can_open, 0) << "the name inside could be opened: that is why";
+  ASSERT_EQ(out.value().masks.size(), 1u) << "the one that cannot be entered needs none";
+  EXPECT_EQ(out.value().masks[0].shown, closed);
+  EXPECT_TRUE(out.value().masks[0].directory);
 }
 
 TEST_F(GrantsTest, AGlobInsideAWritableFolderIsRefused) { EXPECT_FALSE(resolve({{"", Access::kWrite}}, {"**/.env"}).ok()); }

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "sys/file.h"
 #include "sys/uapi/landlock.h"
@@ -31,23 +33,29 @@ bool has_full_id_map() {
   return words.size() == 3 && words[0] == "0" && words[1] == "0" && words[2] == "4294967295";
 }
 
-void look_at_v1(CgroupHost& host, std::string_view controllers, std::string_view mount_point) {
+void add_v1(std::vector<CgroupHost::Controller>& out, std::string_view options, std::string_view mount_point) {
   static constexpr std::string_view kWanted[] = {"memory", "pids", "cpu", "cpuacct", "freezer"};
-  for (auto c : split(controllers, ',')) {
-    for (auto wanted : kWanted) {
-      if (c != wanted) continue;
-      std::string folder = cat(mount_point, "/hotcell");
-      // A hierarchy may be mounted twice; the same group must not be made twice.
-      bool known = false;
-      for (const auto& have : host.v1) known = known || have.folder == folder || have.name == c;
-      if (known) continue;
-      host.v1.push_back({std::string(c), folder});
-      if (c == "memory") host.memory = true;
-      if (c == "pids") host.pids = true;
-      if (c == "cpu") host.cpu = true;
-      if (c == "cpuacct") host.cpuacct = true;
-    }
+  for (auto name : split(options, ',')) {
+    bool wanted = std::find(std::begin(kWanted), std::end(kWanted), name) != std::end(kWanted);
+    // A hierarchy may be mounted in several places; the first one serves.
+    bool known = std::any_of(out.begin(), out.end(), [&](const auto& have) { return have.name == name; });
+    if (wanted && !known) out.push_back({std::string(name), cat(mount_point, "/hotcell")});
   }
+}
+
+// mountinfo writes blanks, tabs, newlines and backslashes in octal.
+std::string unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto digit = [&](std::size_t k) { return i + k < text.size() && text[i + k] >= '0' && text[i + k] <= '7'; };
+    if (text[i] != '\\' || !digit(1) || !digit(2) || !digit(3)) {
+      out += text[i];
+      continue;
+    }
+    out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return out;
 }
 
 // Where this process sits in the unified hierarchy: "0::/user.slice/…".
@@ -61,6 +69,28 @@ std::string own_v2_path() {
 
 bool writable(const std::string& folder) { return ::access(folder.c_str(), W_OK) == 0; }
 
+// Whether groups with limits can be made inside `folder` and processes be born into them. Only the root of the whole
+// hierarchy may have both processes and limited groups; every other one has the file cgroup.type.
+bool can_hold_groups(const std::string& folder) {
+  for (const char* file : {"", "/cgroup.procs", "/cgroup.subtree_control"})
+    if (!writable(folder + file)) return false;
+  if (::access(cat(folder, "/cgroup.type").c_str(), F_OK) != 0) return true;
+  auto members = sys::read_file(cat(folder, "/cgroup.procs").c_str());
+  return members.ok() && trim(members.value()).empty();
+}
+
+// Root at the top of the tree; otherwise the nearest folder above this process that a manager has delegated to this
+// user. Empty: none.
+std::string find_v2_base(const std::string& mount, std::string own) {
+  if (::geteuid() == 0 && can_hold_groups(mount)) return mount;
+  if (own.find("/..") != std::string::npos) return {};  // outside of what this mount shows
+  for (auto slash = own.rfind('/'); slash != std::string::npos && own.size() > 1; slash = own.rfind('/')) {
+    own.resize(slash);
+    if (std::string folder = cat(mount, own); can_hold_groups(folder)) return folder;
+  }
+  return {};
+}
+
 CgroupHost look_at_cgroups() {
   CgroupHost host;
   auto text = sys::read_file("/proc/self/mountinfo", 4 << 20);
@@ -68,35 +98,27 @@ CgroupHost look_at_cgroups() {
     host.why_not = "cannot read /proc/self/mountinfo";
     return host;
   }
-  std::string v2_mount;
-  for (auto line : split(text.value(), '\n')) {
-    auto dash = line.find(" - ");
-    if (dash == std::string_view::npos) continue;
-    auto right = split(line.substr(dash + 3), ' ');
-    auto left = split(line.substr(0, dash), ' ');
-    if (right.size() < 3 || left.size() < 5) continue;
-    if (right[0] == "cgroup") look_at_v1(host, right[2], left[4]);
-    if (right[0] == "cgroup2") v2_mount = left[4];
-  }
+  CgroupMounts mounts = read_cgroup_mounts(text.value());
+  host.v1 = std::move(mounts.v1);
+  const std::string& v2_mount = mounts.v2;
   if (!v2_mount.empty()) {
     // A pure v2 host, or a hybrid one whose controllers live on the v2 side.
     auto controllers = sys::read_file(cat(v2_mount, "/cgroup.controllers").c_str());
     bool any = controllers.ok() && !trim(controllers.value()).empty();
     if (any && host.v1.empty()) {
-      // As root at the top of the tree; as an ordinary user only where a manager delegated our own folder to us.
-      std::string base = ::geteuid() == 0 ? v2_mount : cat(v2_mount, own_v2_path());
-      auto subtree = sys::read_file(cat(base, "/cgroup.subtree_control").c_str());
-      if (writable(base) && subtree.ok()) {
+      std::string base = find_v2_base(v2_mount, own_v2_path());
+      auto there = sys::read_file(cat(base, "/cgroup.controllers").c_str());
+      if (!base.empty() && there.ok()) {
         host.version = CgroupVersion::kV2;
         host.v2_folder = cat(base, "/hotcell");
-        for (auto c : split(trim(controllers.value()), ' ')) {
+        for (auto c : split(trim(there.value()), ' ')) {
           if (c == "memory") host.memory = true;
           if (c == "pids") host.pids = true;
           if (c == "cpu") host.cpu = host.cpuacct = true;
         }
         return host;
       }
-      host.why_not = cat("the cgroup ", base, " is not delegated to this user");
+      host.why_not = "no cgroup above this process is delegated to this user and free of processes";
       return host;
     }
   }
@@ -110,25 +132,47 @@ CgroupHost look_at_cgroups() {
     if (!host.v1.empty()) {
       host.version = CgroupVersion::kV1;
       auto have = [&](std::string_view name) {
-        for (const auto& c : host.v1)
-          if (c.name == name) return true;
-        return false;
+        return std::any_of(host.v1.begin(), host.v1.end(), [&](const auto& c) { return c.name == name; });
       };
-      host.memory = host.memory && have("memory");
-      host.pids = host.pids && have("pids");
-      host.cpu = host.cpu && have("cpu");
-      host.cpuacct = host.cpuacct && have("cpuacct");
+      host.memory = have("memory");
+      host.pids = have("pids");
+      host.cpu = have("cpu");
+      host.cpuacct = have("cpuacct");
       return host;
     }
     host.why_not = "no cgroup v1 hierarchy is writable by this user";
   } else {
     host.why_not = "no cgroup controllers are mounted";
   }
-  host.memory = host.pids = host.cpu = host.cpuacct = false;
   return host;
 }
 
 }  // namespace
+
+std::vector<CgroupHost::Joined> CgroupHost::joined(bool quota) const {
+  std::vector<Joined> out;
+  for (const auto& c : v1) {
+    if (c.name == "freezer" || (c.name == "cpu" && !quota)) continue;
+    auto same = std::find_if(out.begin(), out.end(), [&](const Joined& j) { return j.folder == c.folder; });
+    if (same == out.end()) out.push_back({c.folder, {c.name}});
+    else same->controllers.push_back(c.name);
+  }
+  return out;
+}
+
+CgroupMounts read_cgroup_mounts(std::string_view mountinfo) {
+  CgroupMounts out;
+  for (auto line : split(mountinfo, '\n')) {
+    auto dash = line.find(" - ");
+    if (dash == std::string_view::npos) continue;
+    auto right = split(line.substr(dash + 3), ' ');
+    auto left = split(line.substr(0, dash), ' ');
+    if (right.size() < 3 || left.size() < 5) continue;
+    if (right[0] == "cgroup") add_v1(out.v1, right[2], unescape(left[4]));
+    if (right[0] == "cgroup2" && out.v2.empty()) out.v2 = unescape(left[4]);
+  }
+  return out;
+}
 
 Result<Host> Host::look() {
   Host host;
@@ -143,8 +187,10 @@ Result<Host> Host::look() {
   host.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
   if (auto last = sys::read_file("/proc/sys/kernel/cap_last_cap"))
     host.last_cap = static_cast<unsigned>(parse_u64(trim(last.value())).value_or(40));
-  if (auto core = sys::read_file("/proc/sys/kernel/core_pattern")) host.core_pipe = core.value().starts_with('|');
+  auto core = sys::read_file("/proc/sys/kernel/core_pattern");
+  host.core_pipe = !core.ok() || core.value().starts_with('|');  // a limit of 1 stops files, too
   host.cgroup = look_at_cgroups();
+  host.lsm = look_at_lsms();
   return host;
 }
 

@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/kernel/lsm.h"
 #include "hotcell/result.h"
 
 namespace hotcell {
@@ -16,12 +18,29 @@ struct CgroupHost {
   CgroupVersion version = CgroupVersion::kNone;
   std::string why_not;                  // when kNone, or when a controller is missing
   struct Controller {
-    std::string name, folder;           // v1: one folder per hierarchy; v2: one entry, folder of ours
+    std::string name, folder;
   };
-  std::vector<Controller> v1;           // memory, pids, cpu, cpuacct, freezer as far as they are there
+  // memory, pids, cpu, cpuacct, freezer as far as they are there. Controllers that are mounted together (cpu,cpuacct)
+  // have the same folder: one group there serves both, and is made and joined once.
+  std::vector<Controller> v1;
   std::string v2_folder;                // …/hotcell
   bool memory = false, pids = false, cpu = false, cpuacct = false;
+
+  // v1: the folders in which a cell has a group, each once; in one order for who makes the groups and who plans to join
+  // them. The freezer is no limit, and cpu is none without a quota.
+  struct Joined {
+    std::string folder;
+    std::vector<std::string> controllers;
+  };
+  std::vector<Joined> joined(bool quota) const;
 };
+
+// What a mountinfo text says, before anybody has tried what may be written.
+struct CgroupMounts {
+  std::vector<CgroupHost::Controller> v1;
+  std::string v2;                       // mount point
+};
+CgroupMounts read_cgroup_mounts(std::string_view mountinfo);
 
 struct Host {
   uid_t uid = 0;
@@ -32,6 +51,7 @@ struct Host {
   unsigned last_cap = 40;
   bool core_pipe = false;               // core_pattern starts with '|': RLIMIT_CORE 0 does not stop it, 1 does
   CgroupHost cgroup;
+  LsmFacts lsm;
 
   static Result<Host> look();
 };

@@ -14,10 +14,7 @@ constexpr std::uint64_t kReadExecute = kReadFiles | kFsExecute;
 constexpr std::uint64_t kWriteAll = kReadExecute | kFsWriteFile | kFsRemoveDir | kFsRemoveFile | kFsMakeDir | kFsMakeReg | kFsMakeSock |
                                     kFsMakeFifo | kFsMakeSym | kFsRefer | kFsTruncate;
 
-struct Rule {
-  std::string path;
-  std::uint64_t access;
-};
+using Rule = LandlockRule;
 
 class LandlockPlanner {
  public:
@@ -97,6 +94,7 @@ LandlockSlots plan_landlock(const Policy& policy, const Host& host, const Grants
   std::uint64_t net = policy.syscalls.base == "strict" ? kNetBindTcp | kNetConnectTcp : 0;
   if (policy.network.mode == NetworkMode::kHost) net = kNetBindTcp;
   slots.tight = planner.ruleset(Layer::kLandlock, net, kScopeAbstractUnix | kScopeSignal, tight);
+  slots.rules = std::move(tight);
   return slots;
 }
 
@@ -126,6 +124,7 @@ Result<LandlockSlots> plan_landlock_flat(const Policy& policy, const Host& host,
   slots.broad = planner.ruleset(Layer::kLandlockBroad, net, kScopeAbstractUnix, rules);
   // Signals: only the program's own layer, since init must be able to kill what it started.
   slots.tight = planner.ruleset(Layer::kLandlock, net, kScopeAbstractUnix | kScopeSignal, rules);
+  slots.rules = std::move(rules);
   return slots;
 }
 

@@ -4,6 +4,8 @@
 // UNIX sockets by path (the net namespace and the private root do).
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/kernel/grants.h"
 #include "core/kernel/host.h"
@@ -18,8 +20,13 @@ struct LandlockAbi {
 LandlockAbi landlock_abi(int version);  // 0 → nothing
 
 inline constexpr unsigned kNoSlot = ~0u;
+struct LandlockRule {
+  std::string path;
+  std::uint64_t access;
+};
 struct LandlockSlots {
   unsigned broad = kNoSlot, tight = kNoSlot;  // kNoSlot: not in the plan
+  std::vector<LandlockRule> rules;            // of the tight one, for those who explain a denial
 };
 
 // Adds the rulesets and their rules (in init, after pivot_root: a rule on a folder that gets something mounted over it

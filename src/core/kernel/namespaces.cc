@@ -16,11 +16,11 @@ namespace hotcell {
 void plan_join_cgroups(const Policy& policy, const Host& host, PlanBuilder& plan) {
   if (host.cgroup.version == CgroupVersion::kV1) {
     unsigned index = 0;
-    for (const auto& c : host.cgroup.v1) {
-      if (c.name == "freezer" || (c.name == "cpu" && policy.limits.cpus <= 0)) continue;
+    for (const auto& j : host.cgroup.joined(policy.limits.cpus > 0)) {
       unsigned slot = plan.inherit({Inherited::Kind::kCgroupTasks, index++});
-      Layer layer = c.name == "memory" ? Layer::kMemory : c.name == "pids" ? Layer::kProcesses : Layer::kCpu;
-      plan.add({.kind = OpKind::kJoinCgroup, .layer = layer, .slot = slot}, cat("cgroup v1 ", c.name));
+      const std::string& first = j.controllers.front();
+      Layer layer = first == "memory" ? Layer::kMemory : first == "pids" ? Layer::kProcesses : Layer::kCpu;
+      plan.add({.kind = OpKind::kJoinCgroup, .layer = layer, .slot = slot}, cat("cgroup v1 ", join(j.controllers, ",")));
     }
   }
 }

@@ -7,7 +7,7 @@ namespace hotcell {
 
 enum class OpKind : uint16_t {
   // In init, before the program's process exists.
-  kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kRootTmpfs,
+  kLsmExec, kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kRootTmpfs,
   kMkdir, kMkfile, kSymlink, kMoveMount, kMountProc, kMountDevpts, kBindSelf, kMask, kHoldTree, kRmdir, kUnlink, kPivotRoot, kReadOnlyRoot,
   kRlimit, kDropCaps, kNoNewPrivs, kRuleset, kPathRule, kPortRule, kRestrict,
   // Marks the end of init's part; the rest runs in the program's process.

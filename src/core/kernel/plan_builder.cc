@@ -10,7 +10,7 @@ namespace hotcell {
 namespace {
 
 constexpr std::array<std::string_view, kOpKinds> kNames = {
-    "death_signal", "subreaper", "join_cgroup", "unshare", "identity", "hostname", "loopback_up", "private_mounts", "open_tree",
+    "lsm_exec", "death_signal", "subreaper", "join_cgroup", "unshare", "identity", "hostname", "loopback_up", "private_mounts", "open_tree",
     "mount_attr", "root_tmpfs", "mkdir", "mkfile", "symlink", "move_mount", "mount_proc", "mount_devpts", "bind_self",
     "mask", "hold_tree", "rmdir", "unlink", "pivot_root", "read_only_root", "rlimit", "drop_caps", "no_new_privs",
     "ruleset", "path_rule", "port_rule", "restrict", "fork", "session", "chdir", "seccomp", "exec"};

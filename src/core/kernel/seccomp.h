@@ -19,21 +19,22 @@ struct SeccompRequest {
   // False: no network namespace of its own, so that an internet socket would be the host's. With network_on false
   // such sockets are then refused.
   bool isolated_network = true;
+  bool own_namespaces = true;  // false: other processes and the caller's files are in reach, the filter is stricter
+  bool counted_memory = true;  // false: no cgroup counts it, so calls that hide memory from samples are refused
   bool notify = true;          // false: nobody listens, named-denied calls answer EPERM by themselves
-  bool observe_files = false;  // report the observed calls, for notify + continue
+  bool observe_files = false;  // show the calls that name files to the listener, which lets them go on
 };
 
 struct SeccompProgram {
   std::vector<std::uint64_t> insns;  // struct sock_filter, eight bytes each
   bool has_notify = false;
   std::string source;  // "embedded default", "compiled from strict, 2 allowed, 1 denied"
+  // With observe_files: for these, and no others, a notification means that the filter would have allowed the call.
+  std::vector<std::uint32_t> observed = {};
 };
 
 Result<SeccompProgram> plan_seccomp(const SeccompRequest& request);
 Result<FilterModel> model_seccomp(const SeccompRequest& request, Arch arch = kNativeArch);
-
-// True: with observe_files, a notification of this call is to be continued, never refused.
-bool seccomp_observes(int nr, std::uint32_t arch);
 
 // Made by seccomp_gen at build time.
 struct EmbeddedFilter {
@@ -41,6 +42,7 @@ struct EmbeddedFilter {
   Bases base;
   Nets net;
   bool notify;
+  bool counted;
   const std::uint64_t* insns;
   std::uint32_t count;
 };

@@ -21,10 +21,12 @@ int main(int argc, char** argv) {
     std::fprintf(out, "#if defined(%s)\n", name);
     table += std::string("#if defined(") + name + ")\n";
     for (Bases base : {kDefaultBase, kStrictBase})
-      for (Nets net : {kNoInet, kOwnInet, kRealInet})
-        for (bool notify : {false, true}) {
-          const auto insns =
-              compile_filter(build_model(base, net, arch), notify ? Listener::kPresent : Listener::kNone);
+      for (Nets net : {kNoInet, kOwnInet, kRealInet, kFlatInet})
+        for (int variant = 0; variant < 4; ++variant) {
+          const bool notify = variant & 1, counted = variant & 2;
+          FilterModel model = build_model(base, net, arch);
+          if (!counted) refuse_uncounted(model);
+          const auto insns = compile_filter(model, notify ? Listener::kPresent : Listener::kNone);
           if (insns.size() > kMaxFilterLength) return std::fputs("seccomp_gen: a preset is too long\n", stderr), 1;
           std::fprintf(out, "constexpr std::uint64_t kFilter%d[] = {", count);
           for (std::size_t i = 0; i < insns.size(); ++i)
@@ -33,8 +35,8 @@ int main(int argc, char** argv) {
           char row[200];
           std::snprintf(
               row, sizeof row,
-              "    {static_cast<Arch>(%d), static_cast<Bases>(%d), static_cast<Nets>(%d), %s, kFilter%d, %zu},\n",
-              static_cast<int>(arch), base, net, notify ? "true" : "false", count, insns.size());
+              "    {static_cast<Arch>(%d), static_cast<Bases>(%d), static_cast<Nets>(%d), %s, %s, kFilter%d, %zu},\n",
+              static_cast<int>(arch), base, net, notify ? "true" : "false", counted ? "true" : "false", count, insns.size());
           table += row;
           ++count;
         }

@@ -26,13 +26,21 @@ constexpr CallGroup kGroups[] = {
      "names: the root shows only what the policy grants"},
     {kAllow, kBothBases,
      "rename renameat renameat2 link linkat unlink unlinkat symlink symlinkat mkdir mkdirat rmdir chmod "
-     "fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat umask",
+     "fchmod fchmodat fchmodat2 utime utimes futimesat utimensat umask",
      "changes to names: everything outside the writable grants is mounted read-only"},
+    {kAllow, kBothBases, "chown fchown lchown fchownat", "without capabilities only a change to what it is already",
+     kNamespaces},
+    {refuse(EPERM), kBothBases, "chown fchown lchown fchownat",
+     "without mounts of its own the caller's files are in reach, and Landlock does not look at owners; programs expect "
+     "EPERM",
+     kFlat},
     {kAllow, kBothBases,
      "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd "
      "eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime inotify_init inotify_init1 "
-     "inotify_add_watch inotify_rm_watch",
+     "inotify_rm_watch",
      "waiting"},
+    {kAllow, kBothBases, "inotify_add_watch", "waiting for changes of what the root shows", kNamespaces},
+    {kNotify, kBothBases, "inotify_add_watch", "tells the names in folders that Landlock keeps from being listed", kFlat},
     {kAllow, kBothBases,
      "brk mmap munmap mremap mprotect pkey_alloc pkey_free pkey_mprotect msync mincore madvise mlock mlock2 mlockall "
      "munlock munlockall membarrier get_mempolicy mseal map_shadow_stack",
@@ -47,26 +55,36 @@ constexpr CallGroup kGroups[] = {
      "pidfd_send_signal",
      "processes, threads and signals: the pid namespace and the Landlock signal scope end at the cell"},
     {kAllow, kBothBases,
-     "sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_setparam sched_getscheduler "
-     "sched_setscheduler sched_getattr sched_setattr sched_get_priority_min sched_get_priority_max "
-     "sched_rr_get_interval getpriority setpriority ioprio_get ioprio_set getcpu",
-     "scheduling: without capabilities it can only be lowered"},
+     "sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_getattr sched_get_priority_min "
+     "sched_get_priority_max sched_rr_get_interval getpriority ioprio_get getcpu",
+     "asking about scheduling"},
+    {kAllow, kBothBases,
+     "sched_setaffinity sched_setparam sched_setscheduler sched_setattr setpriority ioprio_set prlimit64",
+     "scheduling and limits: without capabilities they can only be lowered", kNamespaces},
     {kAllow, kBothBases,
      "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times alarm getitimer setitimer "
      "timer_create timer_settime timer_gettime timer_getoverrun timer_delete",
      "reading clocks and setting alarms"},
     {kAllow, kBothBases,
      "getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid setregid setresuid setresgid "
-     "setfsuid setfsgid setgroups capget capset getrlimit setrlimit prlimit64 getrusage uname sysinfo getrandom",
+     "setfsuid setfsgid setgroups capget capset getrlimit setrlimit getrusage uname sysinfo getrandom",
      "identity and limits: programs call setuid(getuid()); without capabilities nothing can be gained"},
     {kAllow, kBothBases,
-     "bind connect listen accept accept4 getsockname getpeername getsockopt setsockopt shutdown sendto recvfrom "
+     "bind connect accept accept4 getsockname getpeername getsockopt setsockopt shutdown sendto recvfrom "
      "sendmsg recvmsg sendmmsg recvmmsg",
      "sockets of the families that socket() may make"},
+    {kAllow, kBothBases, "listen", "on the cell's own network, or on no network at all", kNoInet | kOwnInet},
+    {kNotify, kBothBases, "listen",
+     "a socket that was never bound would listen on a port of the kernel's choice, past Landlock's rule for binding",
+     kReal},
     {kAllow, kDefaultBase,
      "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink "
      "mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
-     "System V and POSIX IPC, in the cell's own IPC namespace"},
+     "System V and POSIX IPC, in the cell's own IPC namespace", kNamespaces},
+    {kNotify, kDefaultBase,
+     "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink "
+     "mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+     "without an IPC namespace these are the segments and queues of the caller's other programs", kFlat},
     {kAllow, kBothBases, "landlock_create_ruleset landlock_add_rule landlock_restrict_self",
      "a program may lock itself in further"},
     {kAllow, kDefaultBase, "splice tee", "node and go copy with it; strict refuses it (Dirty Pipe, Copy Fail)"},
@@ -89,6 +107,9 @@ constexpr CallGroup kGroups[] = {
     {kNotify, kBothBases, "mknod mknodat", "device nodes and set-id bits"},
     {kNotify, kBothBases, "socketpair", "pairs of any family but AF_UNIX"},
     {kNotify, kBothBases, "personality", "READ_IMPLIES_EXEC, ADDR_NO_RANDOMIZE and foreign personalities"},
+    {kNotify, kBothBases,
+     "sched_setaffinity sched_setparam sched_setscheduler sched_setattr setpriority ioprio_set prlimit64",
+     "scheduling and limits of the caller's other processes, which have pids where there is no pid namespace", kFlat},
     {kNotify, kBothBases, "seccomp", "a listener of the program's own would compete with the cell's"},
 
     // Named-denied: recorded and answered EPERM.
@@ -218,7 +239,20 @@ constexpr ArgumentRule kArgumentRules[] = {
     {"seccomp", {eq(0, 1), bits(1, 8, 0)}, 0, {}, kAllow, kBothBases, kAnyNet, "a filter without a listener"},
     {"seccomp", {eq(0, 2)}, 0, {}, kAllow, kBothBases, kAnyNet, "asking which actions there are"},
 
-    {"socket socketpair", {eq(0, kUnix)}, 0, {}, kAllow, kBothBases, kAnyNet, "AF_UNIX: only what the root shows"},
+    {"socket socketpair", {eq(0, kUnix)}, 0, {}, kAllow, kBothBases, kNamespaces, "AF_UNIX: only what the root shows"},
+    // Without mounts of its own every socket of the caller's lies in reach (agents, desktop buses, databases), and
+    // Landlock does not look at connecting by path.
+    {"socket",
+     {eq(0, kUnix)},
+     0,
+     {},
+     refuse(EAFNOSUPPORT),
+     kBothBases,
+     kFlat,
+     "AF_UNIX reaches the caller's services; libc asks for nscd as a matter of course"},
+    // A connected pair stays connected; one of datagrams could still send to any address.
+    {"socketpair", {eq(0, kUnix), bits(1, kTypeMask, 1)}, 0, {}, kAllow, kBothBases, kFlat, "a pair of streams"},
+    {"socketpair", {eq(0, kUnix), bits(1, kTypeMask, 5)}, 0, {}, kAllow, kBothBases, kFlat, "a pair of packet sockets"},
     // strict has AF_UNIX alone until the policy grants a real network: then that grant is the one that counts.
     {"socket",
      {eq(0, kInet), bits(1, kTypeMask, 1), eq(2, 262)},
@@ -228,10 +262,10 @@ constexpr ArgumentRule kArgumentRules[] = {
      kBothBases,
      kAnyNet,
      "MPTCP evades Landlock's TCP rules; go tries it first and falls back"},
-    {"socket", {eq(0, kInet), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kDefaultBase, kOwnInet | kRealInet, "TCP"},
-    {"socket", {eq(0, kInet), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kStrictBase, kRealInet, "TCP"},
-    {"socket", {eq(0, kInet), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kDefaultBase, kOwnInet | kRealInet, "UDP"},
-    {"socket", {eq(0, kInet), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kStrictBase, kRealInet, "UDP"},
+    {"socket", {eq(0, kInet), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kDefaultBase, kOwnInet | kReal, "TCP"},
+    {"socket", {eq(0, kInet), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kStrictBase, kReal, "TCP"},
+    {"socket", {eq(0, kInet), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kDefaultBase, kOwnInet | kReal, "UDP"},
+    {"socket", {eq(0, kInet), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kStrictBase, kReal, "UDP"},
     {"socket",
      {eq(0, kInet6), bits(1, kTypeMask, 1), eq(2, 262)},
      0,
@@ -240,17 +274,17 @@ constexpr ArgumentRule kArgumentRules[] = {
      kBothBases,
      kAnyNet,
      "MPTCP evades Landlock's TCP rules; go tries it first and falls back"},
-    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kDefaultBase, kOwnInet | kRealInet, "TCP"},
-    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kStrictBase, kRealInet, "TCP"},
-    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kDefaultBase, kOwnInet | kRealInet, "UDP"},
-    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kStrictBase, kRealInet, "UDP"},
+    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kDefaultBase, kOwnInet | kReal, "TCP"},
+    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 1)}, 2, kTcp, kAllow, kStrictBase, kReal, "TCP"},
+    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kDefaultBase, kOwnInet | kReal, "UDP"},
+    {"socket", {eq(0, kInet6), bits(1, kTypeMask, 2)}, 2, kUdp, kAllow, kStrictBase, kReal, "UDP"},
     {"socket",
      {eq(0, kNetlink), eq(2, 0)},
      0,
      {},
      kAllow,
      kBothBases,
-     kRealInet,
+     kReal,
      "NETLINK_ROUTE: interfaces of a real network"},
     {"socket",
      {eq(0, kNetlink), eq(2, 0)},
@@ -269,6 +303,19 @@ constexpr ArgumentRule kArgumentRules[] = {
      kAnyNet,
      "TCP_ULP: in-kernel TLS and espintcp, a row of exploits; OpenSSL goes on without"},
 
+    // 0 is the calling thread.
+    {"prlimit64 sched_setaffinity sched_setparam sched_setscheduler sched_setattr",
+     {eq(0, 0)},
+     0,
+     {},
+     kAllow,
+     kBothBases,
+     kFlat,
+     "of the calling process"},
+    {"setpriority", {eq(0, 0), eq(1, 0)}, 0, {}, kAllow, kBothBases, kFlat, "of the calling process"},
+    {"setpriority", {eq(0, 1), eq(1, 0)}, 0, {}, kAllow, kBothBases, kFlat, "of its own process group"},
+    {"ioprio_set", {eq(0, 1), eq(1, 0)}, 0, {}, kAllow, kBothBases, kFlat, "of the calling process"},
+
     // strict refuses shmat() altogether; this holds where a profile allows it again.
     {"shmat", {any(2, 0100000)}, 0, {}, kNotify, kStrictBase, kAnyNet, "SHM_EXEC: executable shared memory"},
     {"mmap mprotect pkey_mprotect",
@@ -285,6 +332,8 @@ constexpr ArgumentRule kArgumentRules[] = {
 
 std::span<const CallGroup> call_groups() { return kGroups; }
 std::span<const ArgumentRule> argument_rules() { return kArgumentRules; }
+
+std::string_view uncounted_calls() { return "memfd_create shmget"; }
 
 std::string_view never_allowed() {
   return "mount umount2 pivot_root open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr "
@@ -303,9 +352,9 @@ std::string_view needed_to_start() {
 std::string_view observed_calls() {
   return "open openat creat stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat execve "
          "execveat "
-         "mkdir mkdirat unlink unlinkat rmdir rename renameat renameat2 link linkat symlink symlinkat truncate chdir "
-         "connect "
-         "bind";
+         "mkdir mkdirat mknod mknodat unlink unlinkat rmdir rename renameat renameat2 link linkat symlink symlinkat "
+         "truncate chmod fchmodat fchmodat2 chown lchown fchownat utime utimes futimesat utimensat chdir statfs "
+         "inotify_add_watch connect bind";
 }
 
 bool contains_name(std::string_view names, std::string_view name) {

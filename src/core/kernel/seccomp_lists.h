@@ -42,14 +42,17 @@ struct Condition {
 };
 
 enum Bases : std::uint8_t { kDefaultBase = 1, kStrictBase = 2, kBothBases = 3 };
-// Which internet a socket would reach: none may be made, the cell's own empty one, or a real one (host, proxy).
-enum Nets : std::uint8_t { kNoInet = 1, kOwnInet = 2, kRealInet = 4, kAnyNet = 7 };
+// Which internet a socket would reach: none may be made, the cell's own empty one, or a real one (host, proxy); and
+// whether other processes and files are out of reach. kNoInet and kFlatInet are for programs without namespaces.
+enum Nets : std::uint8_t { kNoInet = 1, kOwnInet = 2, kRealInet = 4, kFlatInet = 8, kAnyNet = 15 };
+inline constexpr std::uint8_t kFlat = kNoInet | kFlatInet, kNamespaces = kOwnInet | kRealInet, kReal = kRealInet | kFlatInet;
 
 struct CallGroup {
   Answer answer;
   std::uint8_t bases;
   std::string_view names;  // separated by blanks; a name that this architecture lacks is skipped
   std::string_view reason;
+  std::uint8_t nets = kAnyNet;
 };
 
 // Tried in order before the group's answer. `values` non-empty: once per value, as `arg == value` beside `when`.
@@ -66,11 +69,13 @@ struct ArgumentRule {
 
 std::span<const CallGroup> call_groups();
 std::span<const ArgumentRule> argument_rules();
+// Refused where no cgroup counts memory: the pages are nobody's until somebody maps them, so sampling does not see them.
+std::string_view uncounted_calls();
 // No profile may allow these: each is a way around the other layers or the richest seam of kernel bugs.
 std::string_view never_allowed();
 // No profile may deny these: between the filter and the program's first instruction the cell itself needs them.
 std::string_view needed_to_start();
-// Reported with notify + continue by the second run of `--explain-denials`.
+// Those that name a file: shown to the launcher, and let go on, under `--explain-denials`.
 std::string_view observed_calls();
 
 bool contains_name(std::string_view names, std::string_view name);

@@ -60,7 +60,7 @@ FilterModel build_model(Bases base, Nets net, Arch arch) {
   FilterModel model{arch, {}};
   model.rules.reserve(400);
   for (const CallGroup& group : call_groups())
-    if (group.bases & base)
+    if ((group.bases & base) && (group.nets & net))
       for_each_name(group.names, [&](std::string_view name) { add_rule(model, name, group.answer, group.reason); });
   for (const ArgumentRule& rule : argument_rules())
     if ((rule.bases & base) && (rule.nets & net))
@@ -69,6 +69,15 @@ FilterModel build_model(Bases base, Nets net, Arch arch) {
       });
   sort_rules(model);
   return model;
+}
+
+void refuse_uncounted(FilterModel& model) {
+  for_each_name(uncounted_calls(), [&](std::string_view name) {
+    CallRule* rule = model.find(name);
+    if (!rule || rule->otherwise != kAllow) return;
+    rule->otherwise = refuse(ENOSYS);  // as on a kernel without it: programs fall back to files, which are counted
+    rule->reason = "memory that only a cgroup would count";
+  });
 }
 
 Result<void> allow_call(FilterModel& model, std::string_view name) {
@@ -108,14 +117,19 @@ Result<void> deny_call(FilterModel& model, std::string_view name) {
   return {};
 }
 
-void observe_calls(FilterModel& model) {
+std::vector<std::uint32_t> observe_calls(FilterModel& model) {
+  std::vector<std::uint32_t> observed;
   for_each_name(observed_calls(), [&](std::string_view name) {
     CallRule* rule = model.find(name);
     if (!rule) return;
+    auto allows = [](const Clause& c) { return c.answer == kAllow; };
+    if (rule->otherwise != kAllow && std::none_of(rule->clauses.begin(), rule->clauses.end(), allows)) return;
+    observed.push_back(rule->number);
     auto turn = [](Answer a) { return a == kNotify ? refuse(EPERM) : a == kAllow ? kNotify : a; };
     for (Clause& c : rule->clauses) c.answer = turn(c.answer);
     rule->otherwise = turn(rule->otherwise);
   });
+  return observed;
 }
 
 }  // namespace hotcell

@@ -33,12 +33,14 @@ struct FilterModel {
 
 FilterModel build_model(Bases base, Nets net, Arch arch);
 void sort_rules(FilterModel& model);
+void refuse_uncounted(FilterModel& model);  // memory that only a cgroup sees; a profile may allow it again
 
 // `allow` cannot lift argument rules nor the never-allowed; `deny` cannot take what the cell needs to start.
 Result<void> allow_call(FilterModel& model, std::string_view name);
 Result<void> deny_call(FilterModel& model, std::string_view name);
-// For `--explain-denials`: the observed calls, where allowed, are reported for the launcher to continue. Their own
-// refusals become plain errors, so that a report of an observed call always means "let it go on".
-void observe_calls(FilterModel& model);
+// For `--explain-denials`: the calls that name files, where allowed, are reported for the launcher to let go on; returns
+// their numbers. Refusals of some of their arguments become plain errors, so that a report of one of these always means
+// "was allowed"; a call that is refused whatever its arguments stays as it is and is not among them.
+std::vector<std::uint32_t> observe_calls(FilterModel& model);
 
 }  // namespace hotcell

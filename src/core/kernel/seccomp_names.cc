@@ -73,8 +73,6 @@ std::string octal(std::uint64_t mode) {
   return out;
 }
 
-constexpr std::string_view kUseDefault = "syscalls: {base: default}";
-
 // The words between the brackets, and the fix where it depends on the arguments. True when the call is one that is
 // allowed in general and was refused for these arguments.
 bool describe_arguments(std::string_view name, const std::uint64_t (&a)[6], std::string& words, std::string& fix) {
@@ -91,7 +89,7 @@ bool describe_arguments(std::string_view name, const std::uint64_t (&a)[6], std:
     // Plain TCP and UDP are refused only where there is no network for them.
     const auto protocol = static_cast<std::uint32_t>(a[2]);
     if (inet && ((type == 1 && (protocol == 0 || protocol == 6)) || (type == 2 && (protocol == 0 || protocol == 17))))
-      fix = kUseDefault;
+      fix = kUseDefaultBase;
     return true;
   }
   if (name == "clone") {
@@ -102,7 +100,9 @@ bool describe_arguments(std::string_view name, const std::uint64_t (&a)[6], std:
   if (name == "ioctl") return words = label(kIoctls, a[1]), true;
   if (name == "fcntl") return words = label(kFcntls, a[1]), true;
   if (name == "mmap" || name == "mprotect" || name == "pkey_mprotect")
-    return words = "PROT_WRITE|PROT_EXEC", fix = kUseDefault, true;
+    return words = "PROT_WRITE|PROT_EXEC", fix = kUseDefaultBase, true;
+  if (name == "prlimit64" || name.starts_with("sched_set"))
+    return words = cat("pid ", static_cast<std::uint32_t>(a[0])), true;
   int mode = -1;
   if (name == "chmod" || name == "fchmod" || name == "creat" || name == "mkdir" || name == "mknod") mode = 1;
   if (name == "open" || name == "fchmodat" || name == "fchmodat2" || name == "mkdirat" || name == "mknodat") mode = 2;

@@ -22,6 +22,9 @@ std::string_view syscall_name(int nr, std::uint32_t arch);  // arch as in seccom
 // The profile line that would allow this call; empty when none may.
 std::string denial_fix(std::string_view name);
 
+// The fix of what only the strict base refuses.
+inline constexpr std::string_view kUseDefaultBase = "syscalls: {base: default}";
+
 // What a notification says, from its registers alone: memory behind a pointer may change while we look.
 struct DeniedCall {
   std::string name;  // "socket", or "syscall 1234"

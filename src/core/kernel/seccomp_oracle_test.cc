@@ -52,7 +52,7 @@ TEST(SeccompOracle, TreeAnswersAsThePlainReadingOfTheRulesDoes) {
   std::mt19937_64 random(1);
   for (Arch arch : {Arch::kX86_64, Arch::kAarch64})
     for (Bases base : {kDefaultBase, kStrictBase})
-      for (Nets net : {kNoInet, kOwnInet, kRealInet}) {
+      for (Nets net : {kNoInet, kOwnInet, kRealInet, kFlatInet}) {
         const FilterModel model = build_model(base, net, arch);
         const auto code = compile_filter(model, Listener::kPresent);
         auto check = [&](const seccomp_data& d) { ASSERT_EQ(run_bpf(code, d), run_model(model, d)) << text(d); };
@@ -178,7 +178,7 @@ TEST(SeccompOracle, LibseccompCompilesTheSameRulesToTheSameAnswers) {
   std::mt19937_64 random(3);
   for (Arch arch : {Arch::kX86_64, Arch::kAarch64})
     for (Bases base : {kDefaultBase, kStrictBase})
-      for (Nets net : {kNoInet, kOwnInet, kRealInet}) {
+      for (Nets net : {kNoInet, kOwnInet, kRealInet, kFlatInet}) {
         const FilterModel model = build_model(base, net, arch);
         const auto code = compile_filter(model, Listener::kPresent);
         scmp_filter_ctx by_number = new_context(arch, refuse(ENOSYS));

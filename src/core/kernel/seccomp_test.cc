@@ -54,19 +54,20 @@ class SeccompRules : public ::testing::Test {
 constexpr std::uint64_t kHigh = 0xabcd'0000'0000'0000;
 
 TEST(SeccompLists, EachCallStandsInExactlyOneGroupPerBaseAndExists) {
-  for (Bases base : {kDefaultBase, kStrictBase}) {
-    std::set<std::string_view> seen;
-    for (const CallGroup& g : call_groups()) {
-      if (!(g.bases & base)) continue;
-      EXPECT_FALSE(g.reason.empty());
-      for (std::string_view name : split(g.names, ' ')) {
-        EXPECT_TRUE(is_syscall_name(name)) << "'" << name << "'";
-        EXPECT_TRUE(seen.insert(name).second) << name << " twice";
+  for (Bases base : {kDefaultBase, kStrictBase})
+    for (Nets net : {kNoInet, kOwnInet, kRealInet, kFlatInet}) {
+      std::set<std::string_view> seen;
+      for (const CallGroup& g : call_groups()) {
+        if (!(g.bases & base) || !(g.nets & net)) continue;
+        EXPECT_FALSE(g.reason.empty());
+        for (std::string_view name : split(g.names, ' ')) {
+          EXPECT_TRUE(is_syscall_name(name)) << "'" << name << "'";
+          EXPECT_TRUE(seen.insert(name).second) << name << " twice";
+        }
       }
+      for (const ArgumentRule& r : argument_rules())
+        for (std::string_view name : split(r.names, ' ')) EXPECT_TRUE(seen.count(name)) << name;
     }
-    for (const ArgumentRule& r : argument_rules())
-      for (std::string_view name : split(r.names, ' ')) EXPECT_TRUE(seen.count(name)) << name;
-  }
   for (std::string_view names : {never_allowed(), needed_to_start(), observed_calls()})
     for (std::string_view name : split(names, ' ')) EXPECT_TRUE(is_syscall_name(name)) << name;
 }
@@ -75,12 +76,13 @@ TEST_F(SeccompRules, PresetsAreEmbeddedAndEqualWhatTheListsCompileTo) {
   for (bool real : {false, true})
     for (const char* base : {"default", "strict"})
       EXPECT_EQ(plan_seccomp(with(base, real)).value().source, cat("embedded ", base));
-  ASSERT_EQ(kEmbeddedFilterCount, 12u);
+  ASSERT_EQ(kEmbeddedFilterCount, 32u);
   for (std::uint32_t i = 0; i < kEmbeddedFilterCount; ++i) {
     const EmbeddedFilter& f = kEmbeddedFilters[i];
     EXPECT_EQ(f.arch, kNativeArch);
-    const auto code =
-        compile_filter(build_model(f.base, f.net, f.arch), f.notify ? Listener::kPresent : Listener::kNone);
+    FilterModel model = build_model(f.base, f.net, f.arch);
+    if (!f.counted) refuse_uncounted(model);
+    const auto code = compile_filter(model, f.notify ? Listener::kPresent : Listener::kNone);
     EXPECT_EQ(code, std::vector<std::uint64_t>(f.insns, f.insns + f.count));
     EXPECT_LT(code.size(), 700u);
   }
@@ -201,11 +203,68 @@ TEST_F(SeccompRules, CloneMakesThreadsAndProcessesButNoNamespaces) {
   }
 }
 
+TEST_F(SeccompRules, WithoutNamespacesTheCallersOtherProcessesAreOutOfReach) {
+  SeccompRequest with_network = with("default", true, false);
+  with_network.own_namespaces = false;
+  Filter flat_net{program(with_network)};
+  constexpr std::uint64_t kPid = 4711;
+  for (const char* name : {"prlimit64", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr"})
+    for (const Filter* f : {&bare, &flat_net, &def, &net}) {
+      bool flat = f == &bare || f == &flat_net;
+      EXPECT_EQ((*f)(name, {0}), kOk) << name;
+      EXPECT_EQ((*f)(name, {kPid}), flat ? kNotified : kOk) << name;
+    }
+  for (const Filter* f : {&bare, &flat_net}) {
+    EXPECT_EQ((*f)("setpriority", {0, 0, 19}), kOk);
+    EXPECT_EQ((*f)("setpriority", {1, 0, 19}), kOk);
+    EXPECT_EQ((*f)("setpriority", {2, 0, 19}), kNotified) << "every process of the user";
+    EXPECT_EQ((*f)("setpriority", {0, kPid, 19}), kNotified);
+    EXPECT_EQ((*f)("ioprio_set", {1, 0, 0}), kOk);
+    EXPECT_EQ((*f)("ioprio_set", {1, kPid, 0}), kNotified);
+    EXPECT_EQ((*f)("ioprio_set", {3, 0, 0}), kNotified);
+    for (const char* name : {"shmget", "msgget", "semget", "mq_open", "inotify_add_watch"}) EXPECT_EQ((*f)(name), kNotified) << name;
+    for (const char* name : {"chown", "fchown", "lchown", "fchownat"}) EXPECT_EQ((*f)(name), fails(EPERM)) << name;
+    EXPECT_EQ((*f)("socketpair", {1, 1, 0}), kOk);
+    EXPECT_EQ((*f)("socketpair", {1, 5, 0}), kOk);
+    EXPECT_EQ((*f)("socketpair", {1, 2, 0}), kNotified) << "a datagram socket sends to any address";
+    EXPECT_EQ((*f)("socket", {1, 2, 0}), fails(EAFNOSUPPORT));
+  }
+  SeccompRequest lifted = with("default", false, false);
+  lifted.allow = {"prlimit64", "ioprio_set", "socket"};
+  Filter f{program(lifted)};
+  EXPECT_EQ(f("prlimit64", {kPid}), kNotified) << "a profile cannot lift an argument rule";
+  EXPECT_EQ(f("ioprio_set", {1, kPid}), kNotified);
+  EXPECT_EQ(f("socket", {1, 1, 0}), fails(EAFNOSUPPORT));
+}
+
+TEST_F(SeccompRules, ListeningOnARealNetworkTakesAProfileThatSaysSo) {
+  EXPECT_EQ(def("listen", {3, 1}), kOk);
+  EXPECT_EQ(bare("listen", {3, 1}), kOk) << "no internet socket can be made there";
+  EXPECT_EQ(net("listen", {3, 1}), kNotified);
+  SeccompRequest allowed = with("default", true);
+  allowed.allow = {"listen"};
+  EXPECT_EQ(Filter{program(allowed)}("listen", {3, 1}), kOk);
+}
+
+TEST_F(SeccompRules, WhereNoCgroupCountsMemoryItCannotBeHidden) {
+  SeccompRequest r = with("default");
+  r.counted_memory = false;
+  EXPECT_EQ(plan_seccomp(r).value().source, "embedded default");
+  Filter f{program(r)};
+  for (const char* name : {"memfd_create", "shmget"}) {
+    EXPECT_EQ(def(name), kOk) << name;
+    EXPECT_EQ(f(name), fails(ENOSYS)) << name;
+    EXPECT_EQ(strict(name), kNotified) << name;
+  }
+  r.base = "strict";
+  EXPECT_EQ(Filter{program(r)}("memfd_create"), kNotified) << "strict refuses it as ever";
+}
+
 TEST_F(SeccompRules, SocketFamilies) {
   const std::uint64_t stream = 1 | 02000000, dgram = 2, raw = 3, packet = 10;
   for (const Filter* f : {&def, &strict, &net, &bare}) {
-    EXPECT_EQ((*f)("socket", {1, stream, 0}), kOk);
-    EXPECT_EQ((*f)("socket", {kHigh | 1, stream, 0}), kOk);
+    EXPECT_EQ((*f)("socket", {1, stream, 0}), f == &bare ? fails(EAFNOSUPPORT) : kOk);
+    EXPECT_EQ((*f)("socket", {kHigh | 1, stream, 0}), f == &bare ? fails(EAFNOSUPPORT) : kOk);
     EXPECT_EQ((*f)("socketpair", {1, stream, 0}), kOk);
     EXPECT_EQ((*f)("socketpair", {30, stream, 0}), kNotified);
     for (std::uint64_t family : {0, 3, 4, 5, 8, 9, 15, 17, 21, 29, 30, 31, 38, 39, 40, 41, 42, 43, 44, 45}) {

@@ -72,6 +72,9 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   TRY_SET(sys::Pipe out, sys::make_pipe(0));
   TRY_SET(sys::Pipe err, sys::make_pipe(0));
   for (int fd : {in.write.get(), out.read.get(), err.read.get()}) TRY(sys::set_nonblocking(fd));
+  // Scripts open /dev/stderr by its name; under another uid the pipes would not be theirs to open.
+  for (int fd : {in.read.get(), out.write.get(), err.write.get()})
+    if (ids_.id != 0 && ::fchown(fd, ids_.id, ids_.id) < 0) return errno_error("fchown of a pipe", errno);
   timer.mark("pipes");
   std::vector<sys::Fd> grants;
   if (plan_->backend == BackendKind::kNative) {
@@ -187,6 +190,17 @@ Result<void> Cell::start(Request request) {
   for (const auto& [k, v] : request_.env)
     if (k.empty() || k.find('=') != std::string::npos || k.find('\0') != std::string::npos || v.find('\0') != std::string::npos)
       return make_error(ErrorCode::kInvalid, cat("not a name for an environment variable: ", printable(k)));
+  if (!flat_workspace_.empty()) {
+    // Requests call the workspace /work. Where it has another name, the files put there and a folder in it are meant.
+    auto in_workspace = [&](std::string& path) { path = cat(flat_workspace_, path.substr(sizeof "/work" - 1)); };
+    for (auto& word : request_.argv)
+      for (const auto& f : request_.files)
+        if (word == cat("/work/", f.name)) {
+          in_workspace(word);
+          break;
+        }
+    if (request_.workdir == "/work" || request_.workdir.starts_with("/work/")) in_workspace(request_.workdir);
+  }
   StepTimer timer(parent_steps_);
   TRY(write_files().context("workspace"));
   const Limits& limits = plan_->policy.limits;
@@ -194,6 +208,8 @@ Result<void> Cell::start(Request request) {
   stderr_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
   stdin_ = StdinPump(std::move(stdin_sink_), std::move(request_.stdin_source));
   if (cgroup_) TRY(cgroup_->start_counting().context("cgroup"));
+  monitor_.emplace(limits, request_.id);
+  disk_before_ = disk_used();
   timer.mark("hand_over");
   start_wall_ = std::chrono::system_clock::now();
   started_ = Clock::now();

@@ -11,9 +11,12 @@
 #include "core/launch/ids.h"
 #include "core/launch/notify.h"
 #include "core/launch/plan.h"
+#include "core/launch/proc_io.h"
+#include "core/launch/proc_sample.h"
 #include "core/launch/stdin_pump.h"
 #include "hotcell/output_buffer.h"
 #include "hotcell/request.h"
+#include "hotcell/usage_monitor.h"
 #include "sys/process.h"
 #include "sys/socket.h"
 
@@ -70,7 +73,8 @@ class Cell {
   Error failure_of(const Record& record) const;
   Verdict decide() const;
   void emit(std::string type, std::map<std::string, std::string> fields = {});
-  void warn(const char* limit, std::uint64_t current, std::uint64_t most, bool& said);
+  void judge(const LiveUsage& now);
+  Bytes disk_used() const;
   std::vector<std::pair<std::string, Nanoseconds>> setup_times() const;
   bool disk_full() const;
 
@@ -97,9 +101,12 @@ class Cell {
   std::uint64_t rss_kib_ = 0, user_us_ = 0, system_us_ = 0;
   bool counts_cpu_ = false, counts_memory_ = false;  // what the cgroup can tell; the rest is sampled
   CgroupSample last_;
+  TreeSampler tree_;                               // where the cgroup cannot tell
   std::uint32_t tasks_seen_ = 0;
   Bytes memory_seen_;
-  bool warned_memory_ = false, warned_cpu_ = false, warned_wall_ = false;
+  Bytes disk_before_;                              // what we put into the private folders ourselves
+  std::optional<UsageMonitor> monitor_;            // while it runs
+  TreeIo io_;                                      // by the whole tree
   std::chrono::system_clock::time_point start_wall_{};
   Clock::time_point end_{};
 };

@@ -2,11 +2,31 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
+#include "core/kernel/seccomp_names.h"
 #include "core/launch/cell.h"
-#include "core/launch/proc_sample.h"
+#include "core/launch/enforcement.h"
 
 namespace hotcell {
+namespace {
+
+// The listener knows the call and its registers. Only here is known that the policy itself, or the backend, is why.
+void correct_fixes(const Plan& plan, std::vector<Denial>& denials) {
+  const Syscalls& calls = plan.policy.syscalls;
+  for (auto& d : denials) {
+    if (d.layer != "seccomp") continue;
+    if (std::find(calls.deny.begin(), calls.deny.end(), d.subject) != calls.deny.end())
+      d.fix = cat("remove ", d.subject, " from syscalls.deny");
+    else if (!d.fix.empty() && !calls.oci_file.empty())
+      d.fix = cat("allow ", d.subject, " in ", printable(calls.oci_file), ", and ", d.fix);
+    else if (d.fix == kUseDefaultBase && calls.base == "default")
+      d.fix = plan.backend == BackendKind::kNative ? "" : "--backend native";
+  }
+}
+
+}  // namespace
 
 bool Cell::disk_full() const {
   // The little that was put on top of `disk` is all that is left, or no inode; a few come back as the masks go with
@@ -95,14 +115,26 @@ Result<Report> Cell::account() {
     r.usage.memory_peak = std::max(r.usage.memory_peak, memory_seen_);
     if (before.cpu > r.usage.cpu) r.usage.cpu = before.cpu;
   }
+  r.usage.io_read = {io_.read};
+  r.usage.io_written = {io_.written};
   r.enforcement = enforcement_;
+  note_lost_masks(plan_->grants, r.enforcement);
   r.denials = listener_.denials();
+  correct_fixes(*plan_, r.denials);
   r.denials_complete = false;  // Landlock and mount denials make no event
+  if (FileWatch* files = listener_.files()) {
+    for (auto& d : files->judge(*plan_)) r.denials.push_back(std::move(d));
+    r.denials_complete = files->complete() && !listener_.dropped();
+  }
   r.setup_ns = setup_times();
   bool killed = r.verdict.status() == RunStatus::kKilled || r.verdict.status() == RunStatus::kTimeout;
   for (const auto& d : r.denials) emit("security.violation", {{"layer", d.layer}, {"what", d.what}});
-  emit(killed ? "execution.killed" : "execution.completed",
-       {{"exit_reason", std::string(to_string(r.verdict.reason))}, {"status", std::string(to_string(r.verdict.status()))}});
+  std::map<std::string, std::string> fields = {{"exit_reason", std::string(to_string(r.verdict.reason))},
+                                               {"status", std::string(to_string(r.verdict.status()))},
+                                               {"duration", cat(r.duration.count())}};
+  if (r.verdict.exit_code) fields["exit_code"] = cat(*r.verdict.exit_code);
+  if (r.verdict.signal) fields["signal"] = cat(*r.verdict.signal);
+  emit(killed ? "execution.killed" : "execution.completed", std::move(fields));
   emit("sandbox.destroyed");
   return r;
 }

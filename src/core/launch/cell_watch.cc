@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +12,6 @@
 #include "base/strings.h"
 #include "core/launch/cell.h"
 #include "core/launch/enforcement.h"
-#include "core/launch/proc_sample.h"
 
 namespace hotcell {
 namespace {
@@ -90,6 +90,7 @@ Result<void> Cell::on_prog(const Host& host) {
   if ((record.status & 1) && next < m.fds.size()) work_ = std::move(m.fds[next++]);
   if ((record.status & 2) && next < m.fds.size()) listener_ = NotifyListener(std::move(m.fds[next++]));
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
+  if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
   op_ns_.assign(record.op_ns, record.op_ns + plan_->builder.entries().size());
   auto before = Clock::now();
   enforcement_ = read_back(m.pid, *plan_, host, cgroup_.get());
@@ -127,6 +128,8 @@ void Cell::on_output(Stream stream, bool draining) {
 
 void Cell::kill(ExitReason reason) {
   if (state_ == State::kDead) return;
+  // Nobody waits for those that die with their namespace: what they did to disks is asked before.
+  if (state_ == State::kRunning && !killed_for_ && !wait_status_) io_ = tree_io(child_.pid);
   if (!killed_for_ && !wait_status_) killed_for_ = reason;
   if (plan_->backend == BackendKind::kLandlock) {
     // Init must live a moment longer: only it can end the descendants that no namespace holds.
@@ -139,7 +142,7 @@ void Cell::kill(ExitReason reason) {
 
 void Cell::on_deadline() {
   if (state_ == State::kRunning && !wait_status_) {
-    if (request_.on_timeout) request_.on_timeout();
+    if (request_.on_timeout && !killed_for_) request_.on_timeout();
     kill(ExitReason::kTimeoutWall);
   }
   deadline_ = Clock::now() + std::chrono::seconds(1);  // should the kill need repeating
@@ -150,18 +153,38 @@ void Cell::tick(Clock::time_point now) {
   else sample();
 }
 
-void Cell::warn(const char* limit, std::uint64_t current, std::uint64_t most, bool& said) {
-  if (said || most == 0 || current * 10 < most * 8) return;
-  said = true;
-  emit("limit.warning", {{"limit_type", limit}, {"current", cat(current)}, {"max", cat(most)}});
+Bytes Cell::disk_used() const {
+  struct statfs fs;
+  if (!work_.valid() || plan_->backend != BackendKind::kNative || ::fstatfs(work_.get(), &fs) < 0) return {};
+  Bytes used{(fs.f_blocks - fs.f_bfree) * static_cast<std::uint64_t>(fs.f_bsize)};
+  return used > disk_before_ ? Bytes{used.n - disk_before_.n} : Bytes{};
+}
+
+void Cell::judge(const LiveUsage& now) {
+  if (!monitor_) return;
+  const Limits& limits = plan_->policy.limits;
+  Usage usage;
+  usage.cpu = now.cpu;
+  usage.memory_peak = now.memory;
+  // The kernel holds these two by itself, with an error for the program: they warn and end nothing. One task is none
+  // too many, whatever the limit.
+  usage.processes_peak = now.tasks > 1 ? std::min(now.tasks, limits.processes) : 0;
+  monitor_->update(usage, now.elapsed, std::min(now.disk, limits.disk));
+  for (const auto& warning : monitor_->take_warnings())
+    if (request_.on_event) request_.on_event(warning);
+  if (request_.on_usage) request_.on_usage(now);
+  auto reason = monitor_->exceeded();
+  if (killed_for_) kill(*killed_for_);  // should it need repeating
+  else if (reason == ExitReason::kTimeoutWall) on_deadline();
+  else if (reason) kill(*reason);
 }
 
 void Cell::sample() {
   const Limits& limits = plan_->policy.limits;
   CgroupSample before = last_;
-  last_ = cgroup_ ? cgroup_->cheap_sample() : sample_tree(child_.pid);
+  last_ = cgroup_ ? cgroup_->cheap_sample() : tree_.sample(child_.pid);
   if (cgroup_ && !(counts_cpu_ && counts_memory_)) {
-    CgroupSample tree = sample_tree(child_.pid);
+    CgroupSample tree = tree_.sample(child_.pid);
     if (!counts_cpu_) last_.cpu = tree.cpu;
     if (!counts_memory_) last_.anonymous = tree.anonymous;
   }
@@ -174,11 +197,7 @@ void Cell::sample() {
   if (last_.tasks > 0 && cgroup_) --last_.tasks;  // init
   tasks_seen_ = std::max(tasks_seen_, last_.tasks);
   memory_seen_ = std::max(memory_seen_, last_.anonymous);
-  if (last_.anonymous > limits.memory) kill(ExitReason::kMemory);
-  if (last_.cpu >= limits.cpu_time) kill(ExitReason::kTimeoutCpu);
-  warn("memory", last_.anonymous.n, limits.memory.n, warned_memory_);
-  warn("cpu_time", static_cast<std::uint64_t>(last_.cpu.count()), static_cast<std::uint64_t>(limits.cpu_time.count()), warned_cpu_);
-  warn("timeout", static_cast<std::uint64_t>((Clock::now() - started_).count()), static_cast<std::uint64_t>(limits.wall.count()), warned_wall_);
+  judge({Clock::now() - started_, last_.cpu, last_.anonymous, disk_used(), last_.tasks});
   // Often: between two looks a cell may overrun `memory` by as much as `disk` at the most, the kernel's own ceiling.
   sample_every_ = std::min<Nanoseconds>(sample_every_ * 2, std::chrono::milliseconds(20));
   // When little is left of a limit, look again when it would be reached at the earliest.
@@ -195,6 +214,9 @@ std::optional<Clock::time_point> Cell::next_timer() const {
 void Cell::on_pidfd() {
   auto reaped = sys::reap(child_.pid, false);
   if (!reaped || !reaped.value()) return;
+  // Those whom init has waited for are in its account, in blocks of 512 bytes.
+  io_.read = std::max(io_.read, static_cast<std::uint64_t>(reaped.value()->usage.ru_inblock) * 512);
+  io_.written = std::max(io_.written, static_cast<std::uint64_t>(reaped.value()->usage.ru_oublock) * 512);
   child_.pid = 0;
   if (ctl_.valid())
     if (auto last = on_ctl(); !last && !error_) error_ = std::move(last).error();

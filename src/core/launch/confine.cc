@@ -73,6 +73,7 @@ Result<Enforcement> confine_self(const ConfineOptions& options) {
     SeccompRequest request;
     request.network_on = options.allow_network;
     request.isolated_network = false;
+    request.own_namespaces = false;
     request.notify = false;
     TRY_SET(SeccompProgram program, plan_seccomp(request));
     TRY(step("seccomp", apply_seccomp_tsync(program.insns.data(), static_cast<unsigned>(program.insns.size()))));

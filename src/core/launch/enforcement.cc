@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -69,7 +71,7 @@ class ReadBack {
     privileges();
     limits();
     groups();
-    add(Layer::kLsm, LayerStatus::kNone, "no AppArmor or SELinux profile is applied");
+    lsm();
     return std::move(out_);
   }
 
@@ -94,7 +96,11 @@ class ReadBack {
       return add(Layer::kRootfs, LayerStatus::kNone, "could not be read back");
     if (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
       return add(Layer::kRootfs, LayerStatus::kNone, "the host's own tree; only Landlock limits it");
-    add(Layer::kRootfs, LayerStatus::kFull, "private root, read-only");
+    struct statfs fs;
+    if (::statfs(cat("/proc/", reader_.pid, "/root").c_str(), &fs) < 0)
+      return add(Layer::kRootfs, LayerStatus::kPartial, "private root; whether it is read-only could not be read back");
+    bool read_only = (fs.f_flags & ST_RDONLY) != 0;
+    add(Layer::kRootfs, read_only ? LayerStatus::kFull : LayerStatus::kPartial, read_only ? "private root, read-only" : "private root, but writable");
   }
 
   void landlock() {
@@ -127,11 +133,30 @@ class ReadBack {
     add(Layer::kNoNewPrivs, nnp ? LayerStatus::kFull : LayerStatus::kNone, nnp ? "set" : "not set");
   }
 
-  bool in_own_cgroup() const {
-    auto fd = sys::open_at(reader_.dir.get(), "cgroup", O_RDONLY);
-    if (!fd) return false;
-    auto text = sys::read_fd(fd.value().get());
-    return text.ok() && text.value().find("/hotcell/") != std::string::npos;
+  // "/hotcell/<name>": how the path of the very group that was made for this cell ends, in every hierarchy.
+  std::string own_group() const {
+    if (cgroup_ == nullptr) return {};
+    std::vector<int> tasks = cgroup_->tasks_fds();
+    bool v1 = !tasks.empty();
+    auto path = sys::read_link(cat("/proc/self/fd/", v1 ? tasks[0] : cgroup_->clone_fd()).c_str());
+    if (!path) return {};
+    std::string_view folder = path.value();
+    if (v1) folder = folder.substr(0, folder.rfind('/'));  // …/tasks
+    auto at = folder.rfind('/');
+    return at == std::string_view::npos ? std::string() : cat("/hotcell", folder.substr(at));
+  }
+
+  // Which controllers hold the program's process in that group. Lines are `number:controllers:path`; v2 is `0::path`.
+  bool held_by(std::string_view controller) const {
+    for (auto line : split(groups_, '\n')) {
+      auto first = line.find(':'), second = line.find(':', first + 1);
+      if (first == std::string_view::npos || second == std::string_view::npos) continue;
+      auto names = split(line.substr(first + 1, second - first - 1), ',');
+      bool meant = host_.cgroup.version == CgroupVersion::kV2 ? line.starts_with("0::")
+                                                              : std::find(names.begin(), names.end(), controller) != names.end();
+      if (meant) return !group_.empty() && line.substr(second + 1).ends_with(group_);
+    }
+    return false;
   }
 
   // Another user's limits take CAP_SYS_RESOURCE to ask for, but not to read in /proc.
@@ -154,14 +179,19 @@ class ReadBack {
     auto files = open_files();
     bool set = files && *files <= plan_.policy.limits.open_files;
     add(Layer::kRlimits, set ? LayerStatus::kFull : LayerStatus::kNone, set ? "read back" : "could not be read back");
-    bool grouped = cgroup_ != nullptr && in_own_cgroup();
     const CgroupHost& c = host_.cgroup;
+    group_ = own_group();
+    if (cgroup_ != nullptr)
+      if (auto fd = sys::open_at(reader_.dir.get(), "cgroup", O_RDONLY))
+        if (auto text = sys::read_fd(fd.value().get())) groups_ = std::move(text).value();
     std::string why = c.why_not.empty() ? "no cgroup" : c.why_not;
-    if (grouped && c.memory) add(Layer::kMemory, LayerStatus::kFull, cat("cgroup ", c.version == CgroupVersion::kV1 ? "v1" : "v2", ", the whole cell"));
+    if (c.memory && held_by("memory")) add(Layer::kMemory, LayerStatus::kFull, cat("cgroup ", c.version == CgroupVersion::kV1 ? "v1" : "v2", ", the whole cell"));
     else add(Layer::kMemory, LayerStatus::kPartial, cat("RLIMIT_DATA per process, total sampled (", why, ")"));
-    if (grouped && c.cpuacct) add(Layer::kCpu, LayerStatus::kFull, plan_.policy.limits.cpus > 0 && c.cpu ? "cgroup total and quota" : "cgroup total");
-    else add(Layer::kCpu, LayerStatus::kPartial, cat("RLIMIT_CPU per process, total sampled (", why, ")"));
-    if (grouped && c.pids) add(Layer::kProcesses, LayerStatus::kFull, "cgroup pids");
+    bool quota = plan_.policy.limits.cpus > 0;
+    if (c.cpuacct && held_by("cpuacct") && quota && !(c.cpu && held_by("cpu"))) add(Layer::kCpu, LayerStatus::kPartial, "cgroup total; no quota");
+    else if (c.cpuacct && held_by("cpuacct")) add(Layer::kCpu, LayerStatus::kFull, quota ? "cgroup total and quota" : "cgroup total");
+    else add(Layer::kCpu, LayerStatus::kPartial, cat("RLIMIT_CPU per process, total sampled", quota ? "; no quota" : "", " (", why, ")"));
+    if (c.pids && held_by("pids")) add(Layer::kProcesses, LayerStatus::kFull, "cgroup pids");
     else if (!flat()) add(Layer::kProcesses, LayerStatus::kFull, "RLIMIT_NPROC of the cell's own user namespace");
     else add(Layer::kProcesses, LayerStatus::kPartial, "RLIMIT_NPROC counts all processes of this user");
     bool writes = false;
@@ -169,6 +199,21 @@ class ReadBack {
     if (flat()) add(Layer::kDisk, LayerStatus::kPartial, "each file by RLIMIT_FSIZE; the workspace as a whole is not limited");
     else add(Layer::kDisk, writes ? LayerStatus::kPartial : LayerStatus::kFull,
              writes ? "private folders by tmpfs size; writable grants are not counted" : "tmpfs size");
+  }
+
+  void lsm() {
+    LsmChoice choice = choose_lsm(host_.lsm);
+    if (!choice.transition) return add(Layer::kLsm, LayerStatus::kNone, std::move(choice.why_not));
+    auto fd = sys::open_at(reader_.dir.get(), "attr/apparmor/exec", O_RDONLY);
+    auto text = fd.ok() ? sys::read_fd(fd.value().get()) : Result<std::string>(std::move(fd).error());
+    if (!text.ok()) return add(Layer::kLsm, LayerStatus::kNone, "could not be read back");
+    switch (parse_lsm_exec(text.value())) {
+      case LsmPending::kEnforce: return add(Layer::kLsm, LayerStatus::kFull, cat("AppArmor profile ", kLsmProfile, " from exec on"));
+      case LsmPending::kComplain:
+        return add(Layer::kLsm, LayerStatus::kPartial, cat("AppArmor profile ", kLsmProfile, " is in complain mode: it only logs"));
+      case LsmPending::kNone: break;
+    }
+    add(Layer::kLsm, LayerStatus::kNone, cat("AppArmor is active and its profile ", kLsmProfile, " is not loaded (packaging/apparmor)"));
   }
 
   void groups() {
@@ -183,12 +228,22 @@ class ReadBack {
   const Cgroup* cgroup_;
   Reader reader_;
   ProcStatus status_;
+  std::string group_, groups_;  // the end of the group's path; the process's groups as the kernel tells them
   Enforcement out_;
 };
 
 }  // namespace
 
 Enforcement read_back(int pid, const Plan& plan, const Host& host, const Cgroup* cgroup) { return ReadBack(pid, plan, host, cgroup).run(); }
+
+void note_lost_masks(const Grants& grants, Enforcement& enforcement) {
+  const Mask* lost = lost_mask(grants);
+  if (lost == nullptr) return;
+  for (auto& layer : enforcement.layers)
+    if (layer.layer == Layer::kRootfs && layer.status == LayerStatus::kFull)
+      layer = {Layer::kRootfs, LayerStatus::kPartial,
+               cat(printable(lost->shown), " was denied, and was replaced or removed by a process of the host while the cell ran")};
+}
 
 Result<void> check_required(const Policy& policy, const Enforcement& enforcement) {
   for (Layer layer : policy.required) {

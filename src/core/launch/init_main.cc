@@ -75,6 +75,7 @@ bool send_with_fds(int socket, const void* bytes, size_t size, const int* fds, u
 
 int run_op(const Op& op) {
   switch (static_cast<OpKind>(op.kind)) {
+    case OpKind::kLsmExec: return apply_lsm_exec(g_ctx, op);
     case OpKind::kDeathSignal: return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
     case OpKind::kSubreaper: return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
     case OpKind::kJoinCgroup: return apply_join_cgroup(g_ctx, op);

@@ -1,8 +1,8 @@
 #include "core/launch/notify.h"
 
-#include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -19,13 +19,40 @@ void NotifyListener::serve() {
     if (errno != ENOENT && errno != EINTR && errno != EAGAIN) fd_.reset();
     return;
   }
-  ++served_;
-  record(call.data.nr, call.data.arch, call.data.args);
   seccomp_notif_resp answer;
   std::memset(&answer, 0, sizeof answer);
   answer.id = call.id;
-  answer.error = -EPERM;
+  if (watched(call)) {
+    // Observing, never deciding: the kernel goes on with this very call and every other layer has its say. That the
+    // filter allows it was settled by its registers before we heard of it; what its pointers name, we only note.
+    watch(call);
+    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else {
+    ++served_;
+    record(call.data.nr, call.data.arch, call.data.args);
+    answer.error = -EPERM;
+  }
   if (::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 && errno != ENOENT) fd_.reset();
+}
+
+void NotifyListener::observe(std::vector<std::uint32_t> observed, std::unique_ptr<FileWatch> files) {
+  observed_ = std::move(observed);
+  std::sort(observed_.begin(), observed_.end());
+  files_ = std::move(files);
+}
+
+bool NotifyListener::watched(const seccomp_notif& call) const {
+  return call.data.arch == audit_arch(kNativeArch) && call.data.nr >= 0 &&
+         std::binary_search(observed_.begin(), observed_.end(), static_cast<std::uint32_t>(call.data.nr));
+}
+
+void NotifyListener::watch(const seccomp_notif& call) {
+  auto names = named_files(call);
+  // A caller that was killed meanwhile may have left its number to another process: what was read is not its own then.
+  __u64 id = call.id;
+  if (::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0) return;
+  if (names) files_->add(*std::move(names));
+  else files_->miss();
 }
 
 void NotifyListener::record(int nr, std::uint32_t arch, const __u64 (&args)[6]) {
@@ -42,6 +69,8 @@ void NotifyListener::record(int nr, std::uint32_t arch, const __u64 (&args)[6]) 
     d.what = call.what;
     d.fix = call.fix;
     denials_.emplace(call.what, std::move(d));
+  } else {
+    dropped_ = true;
   }
 }
 

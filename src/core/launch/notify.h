@@ -1,12 +1,16 @@
 // The seccomp listener of one cell: every named-denied call is recorded and answered EPERM. Nothing is decided on the
-// program's memory (another thread could change it), only on the number.
+// program's memory (another thread could change it), only on the number. Under --explain-denials the calls that name
+// files come here too, are noted and go on: those the filter itself would have allowed, and nobody else's.
 #pragma once
+#include <linux/seccomp.h>
 #include <linux/types.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/launch/file_watch.h"
 #include "hotcell/report.h"
 #include "sys/fd.h"
 
@@ -19,16 +23,25 @@ class NotifyListener {
   int fd() const { return fd_.get(); }
   bool valid() const { return fd_.valid(); }
   void close() { fd_.reset(); }
+  // `observed`: numbers of calls (of our own architecture) that are only watched.
+  void observe(std::vector<std::uint32_t> observed, std::unique_ptr<FileWatch> files);
+  FileWatch* files() const { return files_.get(); }
 
   void serve();                               // one pending call; more wait for the next readiness
   bool flooded() const { return served_ > 512; }  // then the supervisor serves it only once a millisecond
   std::vector<Denial> denials() const;
+  bool dropped() const { return dropped_; }   // there were more kinds than are kept
 
  private:
+  bool watched(const seccomp_notif& call) const;
+  void watch(const seccomp_notif& call);
   void record(int nr, std::uint32_t arch, const __u64 (&args)[6]);
   sys::Fd fd_;
-  std::uint64_t served_ = 0;
+  std::vector<std::uint32_t> observed_;       // sorted
+  std::unique_ptr<FileWatch> files_;
+  std::uint64_t served_ = 0;                  // refused ones: watched calls are ordinary and must not be slowed
   std::map<std::string, Denial> denials_;     // by what was tried; at most kMostKinds
+  bool dropped_ = false;
   static constexpr std::size_t kMostKinds = 64;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "core/kernel/caps.h"
+#include "core/kernel/lsm.h"
 #include "core/kernel/namespaces.h"
 #include "core/kernel/rlimits.h"
 #include "core/kernel/rootfs.h"
@@ -27,20 +28,24 @@ Result<void> check_observable(const Policy& policy) {
   return {};
 }
 
-Result<void> plan_seccomp_op(const Policy& policy, const Host&, Plan& plan) {
+Result<void> plan_seccomp_op(const Policy& policy, const Host& host, Plan& plan) {
   SeccompRequest request;
   request.base = policy.syscalls.base;
   request.allow = policy.syscalls.allow;
   request.deny = policy.syscalls.deny;
   request.network_on = policy.network.mode != NetworkMode::kNone;
   request.isolated_network = plan.backend == BackendKind::kNative && policy.network.mode != NetworkMode::kHost;
+  request.own_namespaces = plan.backend == BackendKind::kNative;
+  request.counted_memory = host.cgroup.memory;
   request.notify = true;
+  request.observe_files = policy.explain_denials;
   if (!policy.syscalls.oci_file.empty()) {
     TRY_SET(request.oci_json, sys::read_file(policy.syscalls.oci_file.c_str(), 4 << 20).context("syscalls.file"));
   }
   TRY_SET(SeccompProgram program, plan_seccomp(request));
   plan.seccomp = true;
   plan.listener = program.has_notify;
+  plan.observed = std::move(program.observed);
   std::string_view bytes(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof(program.insns[0]));
   plan.builder.add({.kind = OpKind::kSeccomp, .layer = Layer::kSeccomp, .data = bytes, .flags = plan.listener ? kWantListener : 0},
                    cat(program.source, ", ", program.insns.size(), " instructions", plan.listener ? ", denied calls are recorded" : ""));
@@ -49,6 +54,7 @@ Result<void> plan_seccomp_op(const Policy& policy, const Host&, Plan& plan) {
 
 Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
   PlanBuilder& b = plan.builder;
+  plan_lsm(choose_lsm(host.lsm), b);
   plan.clone_flags = plan_namespaces(policy, host, b);
   plan_rootfs(policy, host, plan.grants, b);
   plan_rlimits(policy, host, b);
@@ -67,6 +73,7 @@ Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
   if (slots.tight != kNoSlot && tight) {
     b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlock, .slot = slots.tight}, "the program alone");
     plan.landlock_tight = true;
+    plan.landlock_rules = std::move(slots.rules);
   }
   return {};
 }
@@ -76,6 +83,7 @@ Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& c
   const std::string& workspace = cell.workspace;
   plan.workspace = workspace;
   b.set_flat();
+  plan_lsm(choose_lsm(host.lsm), b);
   // Not PDEATHSIG: a killed init would leave its descendants behind. Init sees the launcher's end of the socket close.
   b.add({.kind = OpKind::kSubreaper, .layer = Layer::kPidNs}, "orphans of the program come back to init, which ends them");
   plan_join_cgroups(policy, host, b);
@@ -96,6 +104,7 @@ Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& c
   b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlockBroad, .slot = slots.broad}, "files and TCP");
   b.add({.kind = OpKind::kRestrict, .layer = Layer::kLandlock, .slot = slots.tight}, "and signals");
   plan.landlock_broad = plan.landlock_tight = true;
+  plan.landlock_rules = std::move(slots.rules);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,24 +50,50 @@ Result<void> copy_from(int source, int target) {
   }
 }
 
-void remove_tree(int dir, const char* name, int depth) {
-  if (::unlinkat(dir, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
-  // Modes may have been taken away to keep us out; the folder is ours, or we are root.
-  (void)!::fchmodat(dir, name, 0700, 0);
-  int fd = ::openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd >= 0 && depth < 4096) {
-    if (DIR* stream = ::fdopendir(fd)) {
-      while (dirent* e = ::readdir(stream)) {
-        std::string_view n = e->d_name;
-        if (n != "." && n != "..") remove_tree(fd, e->d_name, depth + 1);
-      }
-      ::closedir(stream);
-    } else {
-      ::close(fd);
+// Empties a folder and removes it. Folders are one descriptor each on the way down, so what lies deeper than kDeep is
+// first moved up beside `top`'s own entries: a program may nest further than we have descriptors.
+class Remover {
+ public:
+  // A prefix that the program could not guess, so that its own names are not in the way.
+  explicit Remover(int top) : top_(top) { (void)!::getrandom(&prefix_, sizeof prefix_, 0); }
+
+  void remove(int dir, const char* name, int depth) {
+    if (::unlinkat(dir, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
+    // By descriptor, since chmod by name follows a symlink: the program may have left one that points to a host file.
+    sys::Fd held(::openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!held.valid()) return;
+    // Modes may have been taken away to keep us out; the folder is ours, or we are root.
+    (void)!::chmod(cat("/proc/self/fd/", held.get()).c_str(), 0700);
+    if (depth >= kDeep && ::renameat(dir, name, top_, cat(".", prefix_, "-", moved_).c_str()) == 0) {
+      ++moved_;
+      return;
     }
+    empty(sys::Fd(::openat(held.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), depth);
+    ::unlinkat(dir, name, AT_REMOVEDIR);
   }
-  ::unlinkat(dir, name, AT_REMOVEDIR);
-}
+
+  void empty(sys::Fd folder, int depth) {
+    if (!folder.valid()) return;
+    int fd = folder.release();
+    DIR* stream = ::fdopendir(fd);
+    if (stream == nullptr) {
+      ::close(fd);
+      return;
+    }
+    while (dirent* e = ::readdir(stream)) {
+      std::string_view n = e->d_name;
+      if (n != "." && n != "..") remove(fd, e->d_name, depth + 1);
+    }
+    ::closedir(stream);
+  }
+
+  std::uint64_t moved() const { return moved_; }
+
+ private:
+  static constexpr int kDeep = 64;
+  int top_;
+  std::uint64_t prefix_ = 0, moved_ = 0;
+};
 
 }  // namespace
 
@@ -108,6 +135,17 @@ Result<std::string> make_flat_workspace(unsigned id) {
   return path;
 }
 
-void remove_flat_workspace(const std::string& path) { remove_tree(AT_FDCWD, path.c_str(), 0); }
+void remove_flat_workspace(const std::string& path) {
+  sys::Fd top(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!top.valid()) return;
+  (void)!::chmod(cat("/proc/self/fd/", top.get()).c_str(), 0700);
+  Remover remover(top.get());
+  // Again for what was moved up meanwhile; each round takes off kDeep levels.
+  for (std::uint64_t before = ~0ull; before != remover.moved();) {
+    before = remover.moved();
+    remover.empty(sys::Fd(::openat(top.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), 0);
+  }
+  ::rmdir(path.c_str());
+}
 
 }  // namespace hotcell

@@ -55,7 +55,8 @@ void network(const Network& n, std::vector<std::string>& out) {
 void checks(const Policy& p, std::vector<std::string>& out) {
   auto it = p.audit.find("verification");
   bool observed = it != p.audit.end() && it->second == AuditMode::kObserve;
-  out.push_back(observed ? "verification: reported, does not stop a run" : "verification: errors stop a run");
+  out.push_back(cat("verification: ", observed ? "would be reported" : "errors would stop a run",
+                    " (no verifier in this version)"));
   for (const auto& [name, mode] : p.audit)
     if (name != "verification")
       out.push_back(cat("  ", printable(name), mode == AuditMode::kEnforce ? ": enforced" : ": only observed"));
