@@ -26,11 +26,15 @@ struct Counters {
   sys::Fd cpu, cpu_user, cpu_system, memory, memory_peak, oom, tasks_peak, refused;
 };
 
+constexpr std::uint64_t kLeastTasks = 2;            // init and the program
+constexpr std::uint64_t kLeftOver = 512 << 10;      // kernel memory that is freed a little later
+
 class CgroupV1 final : public Cgroup {
  public:
   ~CgroupV1() override { remove(); }
 
   Result<void> create(const CgroupHost& host, const std::string& name, const Limits& limits) {
+    limits_ = limits;
     for (const auto& c : host.v1) {
       if (c.name == "freezer") continue;                   // made by freeze(), which one-shot cells never need
       if (c.name == "cpu" && limits.cpus <= 0) continue;
@@ -118,6 +122,15 @@ class CgroupV1 final : public Cgroup {
 
   Result<void> freeze(bool) override {
     return make_error(ErrorCode::kUnsupported, "one-shot cells are not frozen");
+  }
+
+  bool like_new() override {
+    const Hierarchy* p = find("pids");
+    // Counters that cannot be set back must be where a cell that did nothing would have left them.
+    if (p == nullptr || read_number(p->dir.get(), "pids.current") != 0 || !counters_.tasks_peak.valid()) return false;
+    if (read_number_fd(counters_.tasks_peak.get()) > kLeastTasks || read_field_fd(counters_.refused.get(), "max") != 0) return false;
+    if (!counters_.memory.valid()) return true;
+    return read_number_fd(counters_.memory.get()) <= kLeftOver && read_field_fd(counters_.oom.get(), "oom_kill") == 0;
   }
 
   bool remove() override {

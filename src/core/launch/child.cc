@@ -75,7 +75,7 @@ void become_init(void* raw) noexcept {
 
 }  // namespace
 
-Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, const ChildFds& fds) {
+Result<sys::Child> start_init(const Plan& plan, std::uint64_t clone_flags, int init_fd, int cgroup_fd, const ChildFds& fds) {
   int sources[kFirstInheritedFd + kMaxSlots];
   unsigned count = 0;
   for (int fd : fds.standard) sources[count++] = fd;
@@ -85,8 +85,8 @@ Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, cons
   // Without a lock the number is taken all the same, so that nothing init opens lands on it.
   sources[count++] = fds.lock >= 0 ? fds.lock : plan.bytes.get();
   for (int fd : fds.inherited) sources[count++] = fd;
-  ChildArgs args{sources, count, init_fd, plan.clone_flags != 0};
-  TRY_SET(sys::Child child, sys::clone_vfork(plan.clone_flags, cgroup_fd, become_init, &args));
+  ChildArgs args{sources, count, init_fd, clone_flags != 0};
+  TRY_SET(sys::Child child, sys::clone_vfork(clone_flags, cgroup_fd, become_init, &args));
   if (args.error != 0) {
     sys::reap(child.pid, true).ignore("it has told us why it ended");
     return errno_error("exec init", args.error);
