@@ -125,6 +125,7 @@ class CgroupV1 final : public Cgroup {
   }
 
   bool like_new() override {
+    if (removing_) return false;  // part of it may be gone
     const Hierarchy* p = find("pids");
     // Counters that cannot be set back must be where a cell that did nothing would have left them.
     if (p == nullptr || read_number(p->dir.get(), "pids.current") != 0 || !counters_.tasks_peak.valid()) return false;
@@ -134,6 +135,7 @@ class CgroupV1 final : public Cgroup {
   }
 
   bool remove() override {
+    removing_ = true;
     bool all = true;
     for (auto& path : made_) {
       if (path.empty()) continue;
@@ -163,6 +165,7 @@ class CgroupV1 final : public Cgroup {
   std::vector<std::string> made_;
   Counters counters_;
   sys::Fd event_;
+  bool removing_ = false;
   std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
 };
 

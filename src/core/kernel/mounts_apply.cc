@@ -131,7 +131,7 @@ int apply_mount_idle_proc(ApplyContext& ctx, const Op& op) noexcept {
   args.exit_signal = SIGCHLD;
   long pid = syscall(SYS_clone3, &args, sizeof args);
   if (pid < 0) return -errno;
-  if (pid == 0) _exit(mount("proc", ctx.text(op.path), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0 ? errno : 0);
+  if (pid == 0) _exit(mount("proc", ctx.text(op.path), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr) < 0 ? errno : 0);
   int status = 0;
   if (waitpid(static_cast<pid_t>(pid), &status, __WALL) != pid || !WIFEXITED(status)) return -ECHILD;
   return -WEXITSTATUS(status);

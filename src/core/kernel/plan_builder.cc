@@ -73,7 +73,8 @@ Result<std::string> PlanBuilder::bytes() const {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].path) ops[i].path += header.strings;
     if (ops[i].data) ops[i].data += header.strings;
-    if (int e = sys::fault(cat("op_", to_string(static_cast<OpKind>(ops[i].kind))).c_str())) {
+    bool stamped = (ops[i].flags & (kOnlyTemplate | kOnlyStamped)) != 0 && (ops[i].flags & kOnlyDirect) == 0;
+    if (int e = sys::fault(cat(stamped ? "stamp_" : "op_", to_string(static_cast<OpKind>(ops[i].kind))).c_str())) {
       header.fault_op = static_cast<std::int32_t>(i);
       header.fault_errno = e;
     }

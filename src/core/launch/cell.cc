@@ -117,13 +117,17 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   return sys::send(ctl_.get(), {&kBeCell, 1});
 }
 
+void Cell::end() {
+  if (child_.pid == 0) return;
+  // Without a pid namespace only init itself can end its descendants, and does so when this closes.
+  if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
+  ctl_.reset();
+  sys::reap(child_.pid, true).ignore("nobody is there to tell");
+  child_.pid = 0;
+}
+
 Cell::~Cell() {
-  if (child_.pid != 0) {
-    // Without a pid namespace only init itself can end its descendants, and does so when this closes.
-    if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
-    ctl_.reset();
-    sys::reap(child_.pid, true).ignore("a destructor has nobody to tell");
-  }
+  end();
   if (!flat_workspace_.empty()) remove_flat_workspace(flat_workspace_);
 }
 

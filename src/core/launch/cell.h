@@ -67,6 +67,7 @@ class Cell {
   NotifyListener& listener() { return listener_; }
   const Cgroup* cgroup() const { return cgroup_.get(); }
   bool setup_timed_out() const;
+  void end();                                      // kill and reap, at once
   void fail(Error error);                          // set-up went wrong: remember why and end it
   CellLeavings take_leavings() { return {std::move(mounts_), std::move(cgroup_), std::move(template_), std::exchange(net_, -1)}; }
   const Enforcement& enforcement() const { return enforcement_; }

@@ -157,9 +157,10 @@ class LauncherImpl final : public Launcher {
     }
     stock->wanted = count;
     while (stock->ready.size() > count) {
-      runs_.erase(stock->ready.back());
+      discard(stock->ready.back());
       stock->ready.pop_back();
     }
+    if (count == 0 && stock->coming == 0) std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
     return {};
   }
   std::size_t parked(const Policy& policy) const override {
@@ -167,8 +168,17 @@ class LauncherImpl final : public Launcher {
       if (s->policy() == policy) return s->ready.size();
     return 0;
   }
+  void trim() override { parts_.trim(); }
 
  private:
+  // A parked cell that nobody will ask for.
+  void discard(RunId id) {
+    auto it = runs_.find(id);
+    it->second->cell->end();
+    parts_.leave(it->second->cell->take_leavings());
+    runs_.erase(it);
+  }
+
   Stock* find_stock(const Policy& policy) {
     for (auto& s : stocks_)
       if (s->policy() == policy) return s.get();

@@ -84,11 +84,16 @@ void Parts::idle_work() {
     if (k->from && k->from->spare_nets() < kSpareNets) return k->from->stock_net();
 }
 
-void Parts::close() {
+void Parts::trim() {
+  clear_away();
+  kept_.clear();
   spare_.clear();
+}
+
+void Parts::close() {
+  trim();
   for (int i = 0; i < 100 && !leaving_.empty(); ++i) {
-    clear_away();
-    spare_.clear();
+    trim();
     if (!leaving_.empty()) ::usleep(1000);
   }
 }

@@ -33,6 +33,7 @@ class Parts {
   void clear_away();   // a cgroup stays busy for a moment after its last process
   bool wants_idle_work() const;
   void idle_work();    // one piece
+  void trim();
   void close();        // waits for what is leaving
 
  private:
