@@ -28,7 +28,7 @@ function(hotcell_add_test name label)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
-# src/<dir>/*.cc → libhotcell_<name>.a; *_test.cc → <name>_test; *_main.cc and *_gen.cc are programs of their own.
+# src/<dir>/*.cc → libhotcell_<name>.a; *_test.cc → <name>_test; *_main.cc, init_*.cc and *_gen.cc belong to programs of their own.
 function(hotcell_library name)
   cmake_parse_arguments(A "" "" "DIRS;DEPS;LINK" ${ARGN})
   set(sources "")
@@ -38,7 +38,7 @@ function(hotcell_library name)
     foreach(f IN LISTS found)
       if(f MATCHES "_test\\.cc$")
         list(APPEND tests ${f})
-      elseif(NOT f MATCHES "_main\\.cc$" AND NOT f MATCHES "_gen\\.cc$")
+      elseif(NOT f MATCHES "_main\\.cc$" AND NOT f MATCHES "/init_template\\.cc$" AND NOT f MATCHES "_gen\\.cc$")
         list(APPEND sources ${f})
       endif()
     endforeach()

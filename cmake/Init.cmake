@@ -2,7 +2,7 @@
 # processor 68 questions that trap on a virtual machine). Embedded in the launch library, so there is no file to find,
 # to swap or to forget.
 find_program(HOTCELL_MUSL_GCC musl-gcc REQUIRED)
-set(init_sources src/core/launch/init_main.cc src/core/kernel/namespaces_apply.cc src/core/kernel/mounts_apply.cc
+set(init_sources src/core/launch/init_main.cc src/core/launch/init_template.cc src/core/kernel/namespaces_apply.cc src/core/kernel/mounts_apply.cc
   src/core/kernel/landlock_apply.cc src/core/kernel/caps_apply.cc src/core/kernel/rlimits_apply.cc
   src/core/kernel/cgroup_apply.cc src/core/kernel/seccomp_apply.cc src/core/kernel/lsm_apply.cc)
 list(TRANSFORM init_sources PREPEND ${PROJECT_SOURCE_DIR}/)

@@ -42,6 +42,9 @@ class Launcher {
   // Keep `count` finished cells waiting for requests of exactly this policy; step() refills in idle time.
   virtual Result<void> park(const Policy& policy, std::size_t count) = 0;
   virtual std::size_t parked(const Policy& policy) const = 0;
+
+  // Lets go of what is kept for speed alone: templates, plans and cgroups for later requests. Parked cells stay.
+  virtual void trim() = 0;
 };
 
 // The plan as text or JSON: every kernel operation in order, and what is missing here. Runs nothing.

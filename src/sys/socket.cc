@@ -60,12 +60,12 @@ Result<Message> receive(int fd, std::span<char> buffer, int flags) {
 Result<void> send(int fd, std::string_view bytes, std::span<const int> fds) {
   if (int e = fault("sendmsg")) return errno_error("sendmsg", e);
   iovec iov{const_cast<char*>(bytes.data()), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 8)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 32)] = {};
   msghdr msg{};
   msg.msg_iov = &iov;
   msg.msg_iovlen = 1;
   if (!fds.empty()) {
-    if (fds.size() > 8) return make_error(ErrorCode::kInternal, "sendmsg: too many descriptors");
+    if (fds.size() > 32) return make_error(ErrorCode::kInternal, "sendmsg: too many descriptors");
     msg.msg_control = control;
     msg.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
     cmsghdr* c = CMSG_FIRSTHDR(&msg);

@@ -88,14 +88,20 @@ std::vector<Mount> mounts_of(const std::string& dir) {
   return out;
 }
 
+// A template is a child of ours too, but in our own pid namespace.
+bool is_cell(const std::string& pid) { return status_field(read_text("/proc/" + pid + "/status"), "NSpid").find('\t') != std::string::npos; }
+
 // Runs `pose` and calls `look` once, while every task of the cell is alive.
-class Posture : public SceneTest {
+// Both ways to make a cell: in one go (false), and stamped out by a template (true).
+class Posture : public SceneTest, public ::testing::WithParamInterface<bool> {
  protected:
+  Policy cell_policy() const { return GetParam() ? default_policy() : scene_->policy(); }
+
   template <typename Look>
   Report with_cell(const Policy& policy, Look look) {
     int hold[2];
     EXPECT_EQ(::pipe2(hold, O_CLOEXEC), 0);
-    Request request = program("pose");
+    Request request = GetParam() ? carried_program("pose") : program("pose");
     request.stdin_source = StdinFd{hold[0]};
     bool looked = false;
     request.on_output = [&](Stream, std::string_view) {
@@ -104,13 +110,13 @@ class Posture : public SceneTest {
       std::istringstream children(read_text("/proc/self/task/" + std::to_string(::getpid()) + "/children"));
       auto victim = scene_->env("")["S_PID"];
       for (std::string pid; children >> pid;)
-        if (pid != victim) add_tasks(pid, true, tasks);
+        if (pid != victim && is_cell(pid)) add_tasks(pid, true, tasks);
       // init, the program, its thread, its child
       EXPECT_EQ(tasks.size(), 4u);
       look(tasks);
       ::close(hold[1]);
     };
-    Report r = run(policy, std::move(request));
+    Report r = GetParam() ? run_stamped(policy, std::move(request)) : run(policy, std::move(request));
     EXPECT_TRUE(looked) << describe(r);
     EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
     ::close(hold[0]);
@@ -118,9 +124,9 @@ class Posture : public SceneTest {
   }
 };
 
-TEST_F(Posture, CredentialsOfEveryTask) {
+TEST_P(Posture, CredentialsOfEveryTask) {
   std::set<std::string> uids;
-  with_cell(scene_->policy(), [&](const std::vector<Task>& tasks) {
+  with_cell(cell_policy(), [&](const std::vector<Task>& tasks) {
     for (const auto& t : tasks) {
       std::string s = read_text(t.dir + "/status");
       for (const char* key : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
@@ -151,9 +157,9 @@ TEST_F(Posture, CredentialsOfEveryTask) {
   }
 }
 
-TEST_F(Posture, TwoLivingCellsNeverShareAUid) {
+TEST_P(Posture, TwoLivingCellsNeverShareAUid) {
   std::string first, second;
-  with_cell(test_policy(), [&](const std::vector<Task>& outer) {
+  with_cell(cell_policy(), [&](const std::vector<Task>& outer) {
     first = status_field(read_text(outer[1].dir + "/status"), "Uid");
     auto other = Launcher::create();
     ASSERT_TRUE(other.ok());
@@ -175,8 +181,8 @@ TEST_F(Posture, TwoLivingCellsNeverShareAUid) {
   }
 }
 
-TEST_F(Posture, NamespacesOfEveryTask) {
-  with_cell(scene_->policy(), [&](const std::vector<Task>& tasks) {
+TEST_P(Posture, NamespacesOfEveryTask) {
+  with_cell(cell_policy(), [&](const std::vector<Task>& tasks) {
     for (const char* name : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"}) {
       std::set<std::string> theirs;
       for (const auto& t : tasks) theirs.insert(link_of(t.dir + "/ns/" + name));
@@ -187,8 +193,8 @@ TEST_F(Posture, NamespacesOfEveryTask) {
   });
 }
 
-TEST_F(Posture, LimitsOfTheProgram) {
-  Policy policy = scene_->policy();
+TEST_P(Posture, LimitsOfTheProgram) {
+  Policy policy = cell_policy();
   with_cell(policy, [&](const std::vector<Task>& tasks) {
     for (const auto& t : tasks) {
       std::string text = read_text(t.dir + "/limits");
@@ -214,8 +220,8 @@ TEST_F(Posture, LimitsOfTheProgram) {
   });
 }
 
-TEST_F(Posture, EveryMountIsNosuidAndOnlyThePrivateOnesAreWritable) {
-  with_cell(scene_->policy(), [&](const std::vector<Task>& tasks) {
+TEST_P(Posture, EveryMountIsNosuidAndOnlyThePrivateOnesAreWritable) {
+  with_cell(cell_policy(), [&](const std::vector<Task>& tasks) {
     std::set<std::string> devices = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts"};
     // rw/sub is a mount point only so that it cannot be moved from above what is denied in it.
     std::set<std::string> writable = {"/work", "/tmp", "/dev/shm", scene_->path("rw"), scene_->path("rw/sub")};
@@ -229,14 +235,16 @@ TEST_F(Posture, EveryMountIsNosuidAndOnlyThePrivateOnesAreWritable) {
       EXPECT_FALSE(m.kind == "sysfs" || m.kind.starts_with("cgroup") || m.kind == "debugfs" || m.kind == "fuse")
           << m.at << " is " << m.kind;
     }
-    for (const std::string& at : {std::string("/"), std::string("/usr"), std::string("/proc"), scene_->path("ro"),
-                                  scene_->path("ro/.env"), scene_->path("rw/sub/denied"), scene_->path("rw/unborn")})
+    std::vector<std::string> wanted = {"/", "/usr", "/proc"};
+    if (!GetParam())
+      for (const char* name : {"ro", "ro/.env", "rw/sub/denied", "rw/unborn"}) wanted.push_back(scene_->path(name));
+    for (const std::string& at : wanted)
       EXPECT_TRUE(seen.contains(at)) << at << " is not mounted";
   });
 }
 
-TEST_F(Posture, DescriptorsOfEveryTask) {
-  with_cell(scene_->policy(), [&](const std::vector<Task>& tasks) {
+TEST_P(Posture, DescriptorsOfEveryTask) {
+  with_cell(cell_policy(), [&](const std::vector<Task>& tasks) {
     for (const auto& t : tasks) {
       auto fds = descriptors_of(t.dir);
       if (t.init) {
@@ -255,9 +263,9 @@ TEST_F(Posture, DescriptorsOfEveryTask) {
   });
 }
 
-TEST_F(Posture, EveryTaskIsInTheCellsOwnCgroups) {
+TEST_P(Posture, EveryTaskIsInTheCellsOwnCgroups) {
   std::string own = read_text("/proc/self/cgroup");
-  Report r = with_cell(scene_->policy(), [&](const std::vector<Task>& tasks) {
+  Report r = with_cell(cell_policy(), [&](const std::vector<Task>& tasks) {
     std::set<std::string> groups;
     for (const auto& t : tasks) {
       std::string text = read_text(t.dir + "/cgroup");
@@ -274,8 +282,8 @@ TEST_F(Posture, EveryTaskIsInTheCellsOwnCgroups) {
     EXPECT_EQ(layer_status(r, layer), has_cgroups() ? LayerStatus::kFull : LayerStatus::kPartial) << to_string(layer);
 }
 
-TEST_F(Posture, TheReportSaysWhatWasReadBack) {
-  Report r = with_cell(test_policy(), [](const auto&) {});
+TEST_P(Posture, TheReportSaysWhatWasReadBack) {
+  Report r = with_cell(GetParam() ? default_policy() : test_policy(), [](const auto&) {});
   ASSERT_EQ(r.enforcement.backend, "native");
   EXPECT_EQ(r.enforcement.layers.size(), kLayerCount);
   for (std::size_t i = 0; i < kLayerCount; ++i) {
@@ -288,6 +296,8 @@ TEST_F(Posture, TheReportSaysWhatWasReadBack) {
     EXPECT_NE(r.enforcement.find(layer)->detail, "") << to_string(layer);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Cell, Posture, ::testing::Bool(), [](const auto& each) { return each.param ? "Stamped" : "InOneGo"; });
 
 }  // namespace
 }  // namespace hotcell::testing

@@ -33,6 +33,10 @@ Request shell(std::string script);
 Report run(const Policy& policy, Request request);  // an Error of ours fails the test
 Report run(Request request);
 
+// Without a single grant cells of a policy are stamped out by a template. The test program then comes along as a file.
+Request carried_program(const std::string& name, std::map<std::string, std::string> env = {});
+Report run_stamped(const Policy& policy, Request request);  // in a cell that was parked; fails the test when it was not stamped
+
 std::string describe(const Report& report);  // for failure messages: verdict, output, error
 std::string exit_reason(const Report& report);
 LayerStatus layer_status(const Report& report, Layer layer);

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
-#include <utility>
 
 #include "support/cells.h"
 
@@ -48,15 +47,12 @@ std::set<std::string> cgroups() {
 
 std::set<std::string> descriptors() {
   std::set<std::string> out;
-  bool kept_plan = false;
   DIR* dir = ::opendir("/proc/self/fd");
   while (dirent* e = ::readdir(dir)) {
     if (e->d_name[0] == '.' || std::stoi(e->d_name) == ::dirfd(dir)) continue;
     char target[512];
     ssize_t n = ::readlinkat(::dirfd(dir), e->d_name, target, sizeof target);
     std::string what(target, n > 0 ? static_cast<std::size_t>(n) : 0);
-    // The launcher keeps one plan for the next run of the same policy.
-    if (what.find("memfd:hotcell-plan") != std::string::npos && !std::exchange(kept_plan, true)) continue;
     out.insert(std::string(e->d_name) + " -> " + what);
   }
   ::closedir(dir);
@@ -91,7 +87,8 @@ Belongings belongings() {
 }
 
 void LeakCheck::SetUp() {
-  launcher();  // its own descriptors are there before and after
+  launcher().trim();  // its own descriptors are there before and after
+  carried_program("");  // so is the copy of ourselves
   before_ = belongings();
 }
 
@@ -101,6 +98,7 @@ void LeakCheck::TearDown() {
   do {
     // The launcher removes what was still busy when a run ended.
     launcher().step(std::chrono::milliseconds(1)).ignore("only its housekeeping is wanted");
+    launcher().trim();
     left = news(before_, belongings());
     if (left.empty()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -8,30 +8,36 @@ namespace hotcell {
 struct ApplyContext {
   const char* base;         // the mapped plan
   int slots[kMaxSlots];     // descriptors held for later operations, -1: empty
+  int proc;                 // a template's and, until its user namespace is made, a stamped cell's: the host's /proc
+  uint32_t uid, gid;        // inside
+  uint32_t cell_id;         // of a stamped cell: its user in the template's namespace; 0: the only one there is
   const char* text(uint32_t offset) const { return offset ? base + offset : nullptr; }
 };
 
 int apply_lsm_exec(ApplyContext& ctx, const Op& op) noexcept;
 int apply_join_cgroup(ApplyContext& ctx, const Op& op) noexcept;
 int apply_identity(ApplyContext& ctx, const Op& op) noexcept;
+int apply_hold_proc(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mount_idle_proc(ApplyContext& ctx, const Op& op) noexcept;
+int apply_own_user(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hostname(ApplyContext& ctx, const Op& op) noexcept;
 int apply_loopback_up(ApplyContext& ctx, const Op& op) noexcept;
 int apply_private_mounts(ApplyContext& ctx, const Op& op) noexcept;
 int apply_open_tree(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_attr(ApplyContext& ctx, const Op& op) noexcept;
-int apply_root_tmpfs(ApplyContext& ctx, const Op& op) noexcept;
+int apply_stage(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mkdir(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mkfile(ApplyContext& ctx, const Op& op) noexcept;
 int apply_symlink(ApplyContext& ctx, const Op& op) noexcept;
-int apply_rmdir(ApplyContext& ctx, const Op& op) noexcept;
 int apply_move_mount(ApplyContext& ctx, const Op& op) noexcept;
+int apply_mount_tmpfs(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_proc(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_devpts(ApplyContext& ctx, const Op& op) noexcept;
-int apply_bind_self(ApplyContext& ctx, const Op& op) noexcept;
+int apply_bind(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mask(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept;
 int apply_pivot_root(ApplyContext& ctx, const Op& op) noexcept;
-int apply_read_only_root(ApplyContext& ctx, const Op& op) noexcept;
+int apply_read_only(ApplyContext& ctx, const Op& op) noexcept;
 int apply_rlimit(ApplyContext& ctx, const Op& op) noexcept;
 int apply_drop_caps(ApplyContext& ctx, const Op& op) noexcept;
 int apply_no_new_privs(ApplyContext& ctx, const Op& op) noexcept;

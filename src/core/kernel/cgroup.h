@@ -33,6 +33,11 @@ class Cgroup {
   virtual void kill_all() = 0;
   virtual Result<void> freeze(bool frozen) = 0;
   virtual bool remove() = 0;                            // false: still busy, try again
+  virtual bool like_new() = 0;                          // empty, and the next cell's account could not tell it from a new one
+  const Limits& limits() const { return limits_; }
+
+ protected:
+  Limits limits_;
 };
 
 // The kernel's ceiling is memory + disk, because tmpfs pages are charged to the writer; the supervisor ends a cell whose

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/strings.h"
@@ -17,7 +18,8 @@ namespace hotcell {
 namespace {
 
 struct Hierarchy {
-  std::string controller, path;
+  std::vector<std::string> controllers;  // several where they are mounted together (cpu,cpuacct)
+  std::string path;
   sys::Fd dir, tasks;
 };
 
@@ -26,18 +28,20 @@ struct Counters {
   sys::Fd cpu, cpu_user, cpu_system, memory, memory_peak, oom, tasks_peak, refused;
 };
 
+constexpr std::uint64_t kLeastTasks = 2;            // init and the program
+constexpr std::uint64_t kLeftOver = 512 << 10;      // kernel memory that is freed a little later
+
 class CgroupV1 final : public Cgroup {
  public:
   ~CgroupV1() override { remove(); }
 
   Result<void> create(const CgroupHost& host, const std::string& name, const Limits& limits) {
-    for (const auto& c : host.v1) {
-      if (c.name == "freezer") continue;                   // made by freeze(), which one-shot cells never need
-      if (c.name == "cpu" && limits.cpus <= 0) continue;
+    limits_ = limits;
+    for (const auto& j : host.joined(limits.cpus > 0)) {
       Hierarchy h;
-      h.controller = c.name;
-      h.path = cat(c.folder, "/", name);
-      TRY(make_cgroup_folder(c.folder, h.path));
+      h.controllers = j.controllers;
+      h.path = cat(j.folder, "/", name);
+      TRY(make_cgroup_folder(j.folder, h.path));
       made_.push_back(h.path);
       TRY_SET(h.dir, sys::open(h.path.c_str(), O_RDONLY | O_DIRECTORY));
       TRY_SET(h.tasks, sys::open_at(h.dir.get(), "tasks", O_WRONLY));
@@ -120,7 +124,18 @@ class CgroupV1 final : public Cgroup {
     return make_error(ErrorCode::kUnsupported, "one-shot cells are not frozen");
   }
 
+  bool like_new() override {
+    if (removing_) return false;  // part of it may be gone
+    const Hierarchy* p = find("pids");
+    // Counters that cannot be set back must be where a cell that did nothing would have left them.
+    if (p == nullptr || read_number(p->dir.get(), "pids.current") != 0 || !counters_.tasks_peak.valid()) return false;
+    if (read_number_fd(counters_.tasks_peak.get()) > kLeastTasks || read_field_fd(counters_.refused.get(), "max") != 0) return false;
+    if (!counters_.memory.valid()) return true;
+    return read_number_fd(counters_.memory.get()) <= kLeftOver && read_field_fd(counters_.oom.get(), "oom_kill") == 0;
+  }
+
   bool remove() override {
+    removing_ = true;
     bool all = true;
     for (auto& path : made_) {
       if (path.empty()) continue;
@@ -133,7 +148,7 @@ class CgroupV1 final : public Cgroup {
  private:
   const Hierarchy* find(std::string_view controller) const {
     for (const auto& h : hierarchies_)
-      if (h.controller == controller) return &h;
+      if (std::find(h.controllers.begin(), h.controllers.end(), controller) != h.controllers.end()) return &h;
     return nullptr;
   }
 
@@ -150,6 +165,7 @@ class CgroupV1 final : public Cgroup {
   std::vector<std::string> made_;
   Counters counters_;
   sys::Fd event_;
+  bool removing_ = false;
   std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
 };
 

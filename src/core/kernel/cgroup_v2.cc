@@ -84,6 +84,8 @@ class CgroupV2 final : public Cgroup {
 
   Result<void> freeze(bool frozen) override { return sys::write_file_at(dir_.get(), "cgroup.freeze", frozen ? "1" : "0"); }
 
+  bool like_new() override { return false; }  // the peaks of most kernels cannot be set back; making one costs 56 us
+
   bool remove() override {
     if (made_ && (::rmdir(path_.c_str()) == 0 || errno == ENOENT)) made_ = false;
     return !made_;

@@ -1,5 +1,7 @@
 #include "core/kernel/landlock.h"
 
+#include <sys/stat.h>
+
 #include "base/strings.h"
 #include "sys/uapi/landlock.h"
 
@@ -47,6 +49,14 @@ void add_grants(const Grants& grants, std::vector<Rule>& rules) {
   for (const auto& g : grants.grants) rules.push_back({g.shown, g.access == Access::kWrite ? kWriteAll : kReadExecute});
 }
 
+// Where they are links they lead into /usr, and a rule of their own would only cost time.
+void add_system_folders(std::vector<Rule>& rules) {
+  for (const char* folder : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+    struct stat st;
+    if (::lstat(folder, &st) == 0 && S_ISDIR(st.st_mode)) rules.push_back({folder, kReadExecute});
+  }
+}
+
 }  // namespace
 
 LandlockAbi landlock_abi(int version) {
@@ -76,18 +86,17 @@ LandlockSlots plan_landlock(const Policy& policy, const Host& host, const Grants
   std::uint64_t scratch = policy.filesystem.writable_scratch ? kWriteAll : kReadExecute;
 
   // Broad: what the profile shows at all. On the cell's own empty network TCP between its own processes is wanted.
-  std::vector<Rule> broad = {{"/usr", kReadExecute}, {"/bin", kReadExecute}, {"/sbin", kReadExecute}, {"/lib", kReadExecute},
-                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute}, {"/etc", kReadExecute},
-                             {"/", kFsReadDir}, {"/proc", kReadFiles}, {"/dev", kReadFiles | kFsWriteFile | kFsIoctlDev | kFsTruncate},
+  std::vector<Rule> broad = {{"/usr", kReadExecute}, {"/etc", kReadExecute}, {"/", kFsReadDir}, {"/proc", kReadFiles},
+                             {"/dev", kReadFiles | kFsWriteFile | kFsIoctlDev | kFsTruncate},
                              {"/dev/shm", scratch}, {"/work", scratch}, {"/tmp", scratch}};
+  add_system_folders(broad);
   add_grants(grants, broad);
   slots.broad = planner.ruleset(Layer::kLandlockBroad, 0, kScopeAbstractUnix | kScopeSignal, broad);
 
   // Tight: the same folders, each device by name, the top folder listable but nothing more.
-  std::vector<Rule> tight = {{"/usr", kReadExecute}, {"/bin", kReadExecute}, {"/sbin", kReadExecute}, {"/lib", kReadExecute},
-                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute}, {"/etc", kReadFiles},
-                             {"/proc", kReadFiles}, {"/", kFsReadDir}, {"/dev/pts", kFsReadFile | kFsWriteFile | kFsReadDir | kFsIoctlDev},
+  std::vector<Rule> tight = {{"/usr", kReadExecute}, {"/etc", kReadFiles}, {"/proc", kReadFiles}, {"/", kFsReadDir}, {"/dev/pts", kFsReadFile | kFsWriteFile | kFsReadDir | kFsIoctlDev},
                              {"/dev/shm", scratch}, {"/work", scratch}, {"/tmp", scratch}};
+  add_system_folders(tight);
   for (auto& r : device_rules()) tight.push_back(std::move(r));
   add_grants(grants, tight);
   // Strict has no use for TCP; on the host's network a rule for each wanted port would be needed, so none means none.

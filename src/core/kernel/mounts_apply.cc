@@ -2,10 +2,14 @@
 // RESOLVE_NO_SYMLINKS from the staging root, so a link inside a granted folder cannot move a mount or a mask.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/kernel/apply.h"
@@ -66,10 +70,14 @@ int apply_mount_attr(ApplyContext& ctx, const Op& op) noexcept {
   return set_attr(ctx.slots[op.slot], op.a, op.b, (op.flags & kRecursive) != 0);
 }
 
-int apply_root_tmpfs(ApplyContext& ctx, const Op& op) noexcept {
+int apply_stage(ApplyContext& ctx, const Op& op) noexcept {
   const char* at = ctx.text(op.path);
-  if (mount("cell", at, "tmpfs", MS_NOSUID | MS_NODEV, ctx.text(op.data)) < 0) return -errno;
+  if (mount("stage", at, "tmpfs", MS_NOSUID | MS_NODEV, ctx.text(op.data)) < 0) return -errno;
   return chdir(at) < 0 ? -errno : 0;
+}
+
+int apply_mount_tmpfs(ApplyContext& ctx, const Op& op) noexcept {
+  return mount("cell", ctx.text(op.path), "tmpfs", MS_NOSUID | MS_NODEV, ctx.text(op.data)) < 0 ? -errno : 0;
 }
 
 int apply_mkdir(ApplyContext& ctx, const Op& op) noexcept {
@@ -103,8 +111,6 @@ int apply_symlink(ApplyContext& ctx, const Op& op) noexcept {
   return (errno == EEXIST && (op.flags & kOptional)) ? 0 : -errno;
 }
 
-int apply_rmdir(ApplyContext& ctx, const Op& op) noexcept { return rmdir(ctx.text(op.path)) < 0 ? -errno : 0; }
-
 int apply_move_mount(ApplyContext& ctx, const Op& op) noexcept {
   int result = attach(ctx.slots[op.slot], ctx.text(op.path));
   close(ctx.slots[op.slot]);
@@ -117,13 +123,27 @@ int apply_mount_proc(ApplyContext& ctx, const Op& op) noexcept {
   return mount("proc", ctx.text(op.path), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr) < 0 ? -errno : 0;
 }
 
+int apply_mount_idle_proc(ApplyContext& ctx, const Op& op) noexcept {
+  // A /proc belongs to the pid namespace of whoever mounts it; this one's only process mounts it and ends.
+  clone_args args;
+  memset(&args, 0, sizeof args);
+  args.flags = CLONE_NEWPID | CLONE_VFORK;
+  args.exit_signal = SIGCHLD;
+  long pid = syscall(SYS_clone3, &args, sizeof args);
+  if (pid < 0) return -errno;
+  if (pid == 0) _exit(mount("proc", ctx.text(op.path), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr) < 0 ? errno : 0);
+  int status = 0;
+  if (waitpid(static_cast<pid_t>(pid), &status, __WALL) != pid || !WIFEXITED(status)) return -ECHILD;
+  return -WEXITSTATUS(status);
+}
+
 int apply_mount_devpts(ApplyContext& ctx, const Op& op) noexcept {
   return mount("devpts", ctx.text(op.path), "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620") < 0 ? -errno : 0;
 }
 
-int apply_bind_self(ApplyContext& ctx, const Op& op) noexcept {
+int apply_bind(ApplyContext& ctx, const Op& op) noexcept {
   const char* path = ctx.text(op.path);
-  int fd = open_tree(AT_FDCWD, path, 0);
+  int fd = open_tree(AT_FDCWD, op.data ? ctx.text(op.data) : path, 0);
   if (fd < 0) return -errno;
   int result = set_attr(fd, op.a, op.b, false);
   if (result == 0) result = attach(fd, path);
@@ -132,13 +152,18 @@ int apply_bind_self(ApplyContext& ctx, const Op& op) noexcept {
 }
 
 int apply_mask(ApplyContext& ctx, const Op& op) noexcept {
+  if (op.flags & kOptional) {
+    // Names that only the kernel makes, in a /proc nobody has seen yet: one plain call will do. The source is a mount
+    // that is read-only already, and so are its copies. An entry that this kernel does not have needs no mask.
+    if (mount(ctx.text(op.data), ctx.text(op.path), nullptr, MS_BIND, nullptr) == 0) return 0;
+    return errno == ENOENT ? 0 : -errno;
+  }
   int fd = open_tree(AT_FDCWD, ctx.text(op.data), 0);
   if (fd < 0) return -errno;
   int result = set_attr(fd, uapi::kAttrReadOnly | uapi::kAttrNoSuid | uapi::kAttrNoExec, 0, false);
   if (result == 0) result = attach(fd, ctx.text(op.path));
   close(fd);
-  // A /proc entry that this kernel does not have needs no mask.
-  return (result == -ENOENT && (op.flags & kOptional)) ? 0 : result;
+  return result;
 }
 
 int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept {
@@ -151,16 +176,17 @@ int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept {
   return 0;
 }
 
-int apply_pivot_root(ApplyContext&, const Op&) noexcept {
-  // pivot_root(".", ".") stacks the old root on the new one; the detach then removes the host's tree for good.
+int apply_pivot_root(ApplyContext& ctx, const Op& op) noexcept {
+  if (chdir(ctx.text(op.path)) < 0) return -errno;
+  // pivot_root(".", ".") stacks the old root on the new one; the detach then removes all that was there before.
   if (syscall(SYS_pivot_root, ".", ".") < 0) return -errno;
   if (umount2(".", MNT_DETACH) < 0) return -errno;
   return chdir("/") < 0 ? -errno : 0;
 }
 
-int apply_read_only_root(ApplyContext&, const Op&) noexcept {
+int apply_read_only(ApplyContext& ctx, const Op& op) noexcept {
   uapi::MountAttr attr = {uapi::kAttrReadOnly, 0, 0, 0};
-  return syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &attr, sizeof attr) < 0 ? -errno : 0;
+  return syscall(SYS_mount_setattr, AT_FDCWD, ctx.text(op.path), 0, &attr, sizeof attr) < 0 ? -errno : 0;
 }
 
 }  // namespace hotcell

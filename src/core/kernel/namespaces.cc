@@ -25,20 +25,38 @@ void plan_join_cgroups(const Policy& policy, const Host& host, PlanBuilder& plan
   }
 }
 
-std::uint64_t plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) {
+namespace {
+
+void become(std::uint32_t uid, std::uint32_t gid, std::uint32_t flags, const Host& host, PlanBuilder& plan) {
+  plan.add({.kind = OpKind::kIdentity, .layer = Layer::kGroups, .flags = flags | (host.privileged ? kClearGroups : 0), .a = uid, .b = gid},
+           cat("uid ", uid, ", gid ", gid, " inside", host.privileged ? ", no supplementary groups" : ""));
+  // A change of ids clears it, so it comes after.
+  plan.add({.kind = OpKind::kDeathSignal, .layer = Layer::kPidNs, .flags = flags}, "dies with the launcher");
+}
+
+}  // namespace
+
+std::uint64_t cell_namespaces(const Policy& policy) {
   std::uint64_t flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
   if (policy.network.mode != NetworkMode::kHost) flags |= CLONE_NEWNET;
+  return flags;
+}
+
+void plan_first_identity(const Policy& policy, const Host& host, PlanBuilder& plan) {
+  become(policy.uid, policy.gid, kOnlyDirect, host, plan);
+  std::uint32_t id = host.privileged ? kTemplateId : policy.uid;
+  become(id, host.privileged ? kTemplateId : policy.gid, kOnlyTemplate, host, plan);
+}
+
+void plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) {
   plan_join_cgroups(policy, host, plan);
   // After joining, so that the cell's own group is its root and no path of the host shows.
   plan.add({.kind = OpKind::kUnshare, .layer = Layer::kCgroupNs, .a = CLONE_NEWCGROUP}, "cgroup namespace");
   if (policy.time_ns) plan.add({.kind = OpKind::kUnshare, .layer = Layer::kUserNs, .a = CLONE_NEWTIME}, "time namespace");
-  plan.add({.kind = OpKind::kIdentity, .layer = Layer::kGroups, .flags = host.privileged ? kClearGroups : 0, .a = policy.uid, .b = policy.gid},
-           cat("uid ", policy.uid, ", gid ", policy.gid, " inside", host.privileged ? ", no supplementary groups" : ""));
-  // A change of ids clears it, so it comes after.
-  plan.add({.kind = OpKind::kDeathSignal, .layer = Layer::kPidNs}, "dies with the launcher");
+  become(policy.uid, policy.gid, kOnlyStamped, host, plan);
   plan.add({.kind = OpKind::kHostname, .layer = Layer::kUtsNs, .path = "cell"}, "host name cell");
-  if (flags & CLONE_NEWNET) plan.add({.kind = OpKind::kLoopbackUp, .layer = Layer::kNetNs}, "lo up, nothing else there");
-  return flags;
+  if (cell_namespaces(policy) & CLONE_NEWNET)
+    plan.add({.kind = OpKind::kLoopbackUp, .layer = Layer::kNetNs, .flags = kOnlyDirect}, "lo up, nothing else there");
 }
 
 }  // namespace hotcell

@@ -1,7 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,13 +13,69 @@
 
 namespace hotcell {
 
-int apply_identity(ApplyContext&, const Op& op) noexcept {
+int apply_identity(ApplyContext& ctx, const Op& op) noexcept {
   // Raw calls: the C library's versions signal every thread, and init has one.
   if ((op.flags & kClearGroups) && syscall(SYS_setgroups, 0, nullptr) < 0) return -errno;
+  unsigned long uid = op.a, gid = op.b;
+  if ((op.flags & kOnlyStamped) && ctx.cell_id != 0) uid = gid = ctx.cell_id;
   // gid before uid: without the uid's capabilities the gid could no longer be changed.
-  if (syscall(SYS_setresgid, op.b, op.b, op.b) < 0) return -errno;
-  if (syscall(SYS_setresuid, op.a, op.a, op.a) < 0) return -errno;
+  if (syscall(SYS_setresgid, gid, gid, gid) < 0) return -errno;
+  if (syscall(SYS_setresuid, uid, uid, uid) < 0) return -errno;
   return 0;
+}
+
+int apply_hold_proc(ApplyContext& ctx, const Op&) noexcept {
+  ctx.proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return ctx.proc < 0 ? -errno : 0;
+}
+
+namespace {
+
+int write_at(int dir, const char* file, const char* text) {
+  int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  auto size = static_cast<ssize_t>(strlen(text));
+  ssize_t n = write(fd, text, strlen(text));
+  int err = errno;
+  close(fd);
+  return n == size ? 0 : -err;
+}
+
+char* append(char* at, unsigned long n) {
+  char text[20];
+  int len = 0;
+  do text[len++] = static_cast<char>('0' + n % 10);
+  while ((n /= 10) > 0);
+  while (len > 0) *at++ = text[--len];
+  *at = 0;
+  return at;
+}
+
+int write_map(int dir, const char* file, unsigned inside, unsigned outside) {
+  char line[64];
+  char* end = append(line, inside);
+  *end++ = ' ';
+  end = append(end, outside);
+  memcpy(end, " 1", 3);
+  return write_at(dir, file, line);
+}
+
+}  // namespace
+
+int apply_own_user(ApplyContext& ctx, const Op&) noexcept {
+  // The other namespaces belong to the template's user namespace, this one is below it: whatever a program could become
+  // in here, it has no say over its mounts, its network or its pids.
+  int result = 0;
+  // Ids were changed, which made us undumpable: our own id maps would not be ours to write.
+  if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || unshare(CLONE_NEWUSER) < 0) result = -errno;
+  // One may map only oneself, and only after giving up setgroups.
+  if (result == 0) result = write_at(ctx.proc, "self/setgroups", "deny");
+  if (result == 0) result = write_map(ctx.proc, "self/uid_map", ctx.uid, ctx.cell_id ? ctx.cell_id : ctx.uid);
+  if (result == 0) result = write_map(ctx.proc, "self/gid_map", ctx.gid, ctx.cell_id ? ctx.cell_id : ctx.gid);
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 && result == 0) result = -errno;
+  close(ctx.proc);
+  ctx.proc = -1;
+  return result;
 }
 
 int apply_hostname(ApplyContext& ctx, const Op& op) noexcept {

@@ -7,8 +7,11 @@ namespace hotcell {
 
 enum class OpKind : uint16_t {
   // In init, before the program's process exists.
-  kLsmExec, kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kRootTmpfs,
-  kMkdir, kMkfile, kSymlink, kMoveMount, kMountProc, kMountDevpts, kBindSelf, kMask, kHoldTree, kRmdir, kUnlink, kPivotRoot, kReadOnlyRoot,
+  kLsmExec, kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kStage,
+  kMkdir, kMkfile, kSymlink, kMoveMount, kMountTmpfs, kMountProc, kMountDevpts, kBind, kMask, kHoldTree, kPivotRoot, kReadOnly,
+  kHoldProc, kMountIdleProc, kOwnUser,
+  // What comes before is the same for every cell of the policy: a template does it once and stamps out cells from there.
+  kTemplateEnd,
   kRlimit, kDropCaps, kNoNewPrivs, kRuleset, kPathRule, kPortRule, kRestrict,
   // Marks the end of init's part; the rest runs in the program's process.
   kFork,
@@ -28,6 +31,10 @@ struct Op {
 };
 
 inline constexpr uint32_t kRecursive = 1, kOptional = 2, kClearGroups = 4, kWantListener = 8, kOnlyBounding = 16, kOnlyHeld = 32;
+// Who carries an operation out; without one of these everybody who comes to it does.
+inline constexpr uint32_t kOnlyTemplate = 64;  // the process that stamps out cells
+inline constexpr uint32_t kOnlyDirect = 128;   // a cell made in one go
+inline constexpr uint32_t kOnlyStamped = 256;  // a cell made from a template
 
 inline constexpr uint32_t kPlanMagic = 0x6c6c6568;
 inline constexpr unsigned kMaxOps = 512, kMaxSlots = 160, kFirstInheritedFd = 7;
@@ -39,10 +46,27 @@ struct PlanHeader {
   uint32_t inherited;          // descriptors kFirstInheritedFd… fill slots 0…
   int32_t fault_op, fault_errno;  // a test wants this operation to fail; -1: none
   uint32_t flat;               // no pid namespace: init is a subreaper, not pid 1
+  uint32_t uid, gid;           // inside
+  uint64_t clone_flags;        // the namespaces of a cell
 };
 
 // Descriptors init is started with. 0, 1, 2 are the program's.
 inline constexpr int kCtlFd = 3, kProgFd = 4, kPlanFd = 5, kLockFd = 6;
+
+// The launcher's first byte to init: what it is to be.
+inline constexpr char kBeCell = 'c', kBeTemplate = 't';
+
+// launcher → template. kMakeCell comes with the descriptors 0, 1, 2, control, program, lock and the inherited ones.
+enum class TemplateAsk : uint32_t { kMakeCell = 1, kTakeBackNet, kStockNet };
+struct TemplateRequest {
+  TemplateAsk ask;
+  uint32_t id;   // kMakeCell: of the cell's user in the template's user namespace; 0: the only one there is
+  int32_t net;   // kTakeBackNet: its number
+};
+struct TemplateReply {
+  int32_t pid, err, net;
+  uint32_t spare;  // net namespaces that wait
+};
 
 enum class RecordType : uint32_t { kFailed = 1, kReady, kExited };
 struct Record {

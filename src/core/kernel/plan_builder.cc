@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::array<std::string_view, kOpKinds> kNames = {
     "lsm_exec", "death_signal", "subreaper", "join_cgroup", "unshare", "identity", "hostname", "loopback_up", "private_mounts", "open_tree",
-    "mount_attr", "root_tmpfs", "mkdir", "mkfile", "symlink", "move_mount", "mount_proc", "mount_devpts", "bind_self",
-    "mask", "hold_tree", "rmdir", "unlink", "pivot_root", "read_only_root", "rlimit", "drop_caps", "no_new_privs",
+    "mount_attr", "stage", "mkdir", "mkfile", "symlink", "move_mount", "mount_tmpfs", "mount_proc", "mount_devpts", "bind",
+    "mask", "hold_tree", "pivot_root", "read_only", "hold_proc", "mount_idle_proc", "own_user", "template_end",
+    "rlimit", "drop_caps", "no_new_privs",
     "ruleset", "path_rule", "port_rule", "restrict", "fork", "session", "chdir", "seccomp", "exec"};
 
 }  // namespace
@@ -43,6 +44,7 @@ void PlanBuilder::add(const OpSpec& spec, std::string note) {
   op.a = spec.a;
   op.b = spec.b;
   ops_.push_back(op);
+  if (spec.kind == OpKind::kOpenTree && spec.b != 0) sources_.push_back({std::string(spec.path), spec.a, spec.b});
   if (note.empty()) note = std::string(spec.path);
   entries_.push_back({spec.kind, spec.layer, std::move(note)});
 }
@@ -64,12 +66,16 @@ Result<std::string> PlanBuilder::bytes() const {
   header.strings = static_cast<std::uint32_t>(sizeof header + ops_.size() * sizeof(Op));
   header.size = static_cast<std::uint32_t>(header.strings + strings_.size());
   header.flat = flat_ ? 1 : 0;
+  header.uid = uid_;
+  header.gid = gid_;
+  header.clone_flags = clone_flags_;
   header.fault_op = -1;
   std::vector<Op> ops = ops_;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].path) ops[i].path += header.strings;
     if (ops[i].data) ops[i].data += header.strings;
-    if (int e = sys::fault(cat("op_", to_string(static_cast<OpKind>(ops[i].kind))).c_str())) {
+    bool stamped = (ops[i].flags & (kOnlyTemplate | kOnlyStamped)) != 0 && (ops[i].flags & kOnlyDirect) == 0;
+    if (int e = sys::fault(cat(stamped ? "stamp_" : "op_", to_string(static_cast<OpKind>(ops[i].kind))).c_str())) {
       header.fault_op = static_cast<std::int32_t>(i);
       header.fault_errno = e;
     }

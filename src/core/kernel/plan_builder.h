@@ -41,8 +41,14 @@ class PlanBuilder {
     std::string note;
   };
   const std::vector<Entry>& entries() const { return entries_; }
+  struct Source {
+    std::string path;
+    std::uint64_t dev, ino;
+  };
+  const std::vector<Source>& sources() const { return sources_; }  // files of the host as they were when planned
   const std::vector<Inherited>& inherited() const { return inherited_; }
   void set_flat() { flat_ = true; }
+  void set_cell(std::uint32_t uid, std::uint32_t gid, std::uint64_t clone_flags) { uid_ = uid, gid_ = gid, clone_flags_ = clone_flags; }
   Result<std::string> bytes() const;
 
  private:
@@ -50,9 +56,12 @@ class PlanBuilder {
   std::vector<Op> ops_;
   std::vector<Entry> entries_;
   std::vector<Inherited> inherited_;
+  std::vector<Source> sources_;
   std::string strings_;  // offsets are relative to its start until bytes() lays it out
   unsigned next_slot_ = kWorkSlot;
   bool flat_ = false;
+  std::uint32_t uid_ = 0, gid_ = 0;
+  std::uint64_t clone_flags_ = 0;
 };
 
 }  // namespace hotcell

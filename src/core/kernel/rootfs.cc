@@ -1,8 +1,14 @@
-// Order, and why:
+// Order, and why. The same for every cell of a policy, done once where there is a template:
 //   1. every source is opened (open_tree) while the host's tree is still whole;
-//   2. one tmpfs becomes the new root; /work, /tmp and /dev/shm are folders of it, so `disk` is one ceiling for all;
-//   3. things are attached; /proc is masked last, since a masked /proc could not be mounted afresh;
-//   4. pivot_root, the old root goes, the new one turns read-only.
+//   2. a small tmpfs is the stage: `root`, which becomes the cell's /, beside what masks are made of. Folders, /etc and
+//      system binds go into `root`, which then turns read-only. A template makes it its own root there and then.
+// For each cell:
+//   3. /proc is mounted and masked, in this order, since a masked /proc could not be mounted afresh;
+//   4. one tmpfs holds /work, /tmp and /dev/shm, so `disk` is one ceiling for all; grants are attached;
+//   5. a cell made in one go pivots: what is not under `root` is gone. A stamped one is in there already, and must take
+//      nothing down: every unmount waits for an RCU grace period, 0.1 to 0.8 ms. What it covers is its template's /proc
+//      (of a pid namespace without processes: some unmasked /proc must be there for the kernel to allow another) and
+//      the top of its own tmpfs, in a mount namespace over which it has no rights.
 #include "core/kernel/rootfs.h"
 
 #include <glob.h>
@@ -24,7 +30,7 @@ using uapi::kAttrNoExec;
 using uapi::kAttrNoSuid;
 using uapi::kAttrReadOnly;
 
-constexpr std::string_view kDenyFile = ".deny", kDenyFolder = ".deny.d";
+constexpr std::string_view kDenyFile = "work/deny", kDenyFolder = "work/deny.d";
 
 // World-readable entries that tell of the host, and those that are only ever a way out. What is left needs no mask:
 // it is per process, per namespace, or unreadable without capabilities over the host.
@@ -46,48 +52,59 @@ class RootPlanner {
   RootPlanner(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan)
       : policy_(policy), host_(host), grants_(grants), plan_(plan) {}
 
-  void run() {
+  void stage() {
     plan_.add({.kind = OpKind::kPrivateMounts, .layer = Layer::kMountNs}, "no mount of the cell reaches the host, none of the host's the cell");
     open_system();
     open_etc();
     open_devices();
     open_grants();
-    make_root();
+    make_stage();
     make_folders();
     make_etc();
-    for (const auto& b : binds_)
-      if (b.early) attach(b);
     make_dev();
-    make_scratch();
     for (const auto& b : binds_)
-      if (!b.early) attach(b);
+      if (!b.grant) attach(b);
+    plan_.add({.kind = OpKind::kHoldProc, .layer = Layer::kUserNs, .flags = kOnlyTemplate}, "the host's /proc, through which id maps are written");
+    plan_.add({.kind = OpKind::kMountIdleProc, .path = "proc", .flags = kOnlyTemplate}, "/proc without processes, so that cells may mount their own");
+    plan_.add({.kind = OpKind::kReadOnly, .path = "."}, "/ read-only");
+    plan_.add({.kind = OpKind::kPivotRoot, .path = ".", .flags = kOnlyTemplate}, "the new root; the host's tree is gone");
+  }
+
+  void cell() {
     plan_.add({.kind = OpKind::kMountProc, .layer = Layer::kPidNs, .path = "proc"}, "/proc of this pid namespace only, read-only");
-    masks();
-    plan_.add({.kind = OpKind::kPivotRoot}, "the new root; the host's tree is gone");
-    plan_.add({.kind = OpKind::kReadOnlyRoot}, "/ read-only");
+    proc_masks();
+    plan_.add({.kind = OpKind::kMountDevpts, .path = "dev/pts"}, "/dev/pts, own instance");
+    make_scratch("../scratch", kOnlyDirect);
+    make_scratch("work", kOnlyStamped);
+    for (const auto& b : binds_)
+      if (b.grant) attach(b);
+    grant_masks();
+    plan_.add({.kind = OpKind::kPivotRoot, .path = ".", .flags = kOnlyDirect}, "the new root; the host's tree is gone");
+    plan_.add({.kind = OpKind::kOwnUser, .layer = Layer::kUserNs, .flags = kOnlyStamped}, "own user namespace, one id");
+    plan_.add({.kind = OpKind::kDeathSignal, .layer = Layer::kPidNs, .flags = kOnlyStamped}, "dies with the launcher");
   }
 
  private:
   struct Bind {
     unsigned slot;
     std::string target;  // relative to the new root
-    bool early = false;  // before /dev and the scratch folders exist; grants come after, they may lie inside
+    bool grant = false;  // attached after the scratch folders, it may lie inside one
     std::string note = {};
   };
 
-  void open_bind(const std::string& source, std::string target, std::uint64_t attributes, const struct stat& st, bool early) {
+  void open_bind(const std::string& source, std::string target, std::uint64_t attributes, const struct stat& st) {
     unsigned slot = plan_.new_slot();
     plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = source, .flags = kRecursive, .a = st.st_dev, .b = st.st_ino}, source);
     plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .flags = kRecursive, .a = attributes},
               cat(source, (attributes & kAttrReadOnly) ? " read-only" : " writable", ", nosuid", (attributes & kAttrNoDev) ? ", nodev" : ""));
-    binds_.push_back({slot, std::move(target), early});
+    binds_.push_back({slot, std::move(target)});
   }
 
   void open_system() {
     struct stat st;
     if (exists("/usr", st)) {
       mountpoints_.push_back({"usr", true});
-      open_bind("/usr", "usr", kAttrReadOnly | kAttrNoSuid | kAttrNoDev, st, true);
+      open_bind("/usr", "usr", kAttrReadOnly | kAttrNoSuid | kAttrNoDev, st);
     }
     for (std::string_view name : {"bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
       std::string path = cat("/", name);
@@ -96,7 +113,7 @@ class RootPlanner {
         if (auto target = sys::read_link(path.c_str())) links_.push_back({std::string(name), target.value()});
       } else if (S_ISDIR(st.st_mode)) {
         mountpoints_.push_back({std::string(name), true});
-        open_bind(path, std::string(name), kAttrReadOnly | kAttrNoSuid | kAttrNoDev, st, true);
+        open_bind(path, std::string(name), kAttrReadOnly | kAttrNoSuid | kAttrNoDev, st);
       }
     }
   }
@@ -115,7 +132,7 @@ class RootPlanner {
             if (::realpath(path.c_str(), real) != nullptr && is_inside(real, "/usr")) links_.push_back({path.substr(1), real});
           } else {
             mountpoints_.push_back({path.substr(1), S_ISDIR(st.st_mode)});
-            open_bind(path, path.substr(1), kAttrReadOnly | kAttrNoSuid | kAttrNoDev | kAttrNoExec, st, true);
+            open_bind(path, path.substr(1), kAttrReadOnly | kAttrNoSuid | kAttrNoDev | kAttrNoExec, st);
           }
         }
       }
@@ -133,7 +150,7 @@ class RootPlanner {
       unsigned slot = plan_.new_slot();
       plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = path, .a = st.st_dev ? st.st_dev : 1, .b = st.st_ino}, path);
       plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .a = kAttrNoSuid | kAttrNoExec, .b = kAttrNoDev}, cat(path, ", this one device"));
-      binds_.push_back({slot, cat("dev/", name), false});
+      binds_.push_back({slot, cat("dev/", name)});
       mountpoints_.push_back({cat("dev/", name), false});
     }
   }
@@ -153,7 +170,7 @@ class RootPlanner {
         plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = g.canonical, .flags = kRecursive, .a = g.dev, .b = g.ino}, g.canonical);
         plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .flags = kRecursive, .a = attributes}, how);
       }
-      binds_.push_back({slot, target, false, how});
+      binds_.push_back({slot, target, true, how});
       if (!covered(g.shown, i)) mountpoints_.push_back({target, g.directory});
     }
   }
@@ -167,45 +184,68 @@ class RootPlanner {
     return false;
   }
 
-  void make_root() {
-    // A little on top of `disk` for what we put in ourselves; inodes cost kernel memory, so they are bounded too.
-    std::uint64_t size = policy_.limits.disk.n + (256 << 10);
-    std::uint64_t inodes = policy_.limits.disk.n / 2048 + 1024;
+  void make_stage() {
     struct stat st;
     const char* at = exists("/tmp", st) && S_ISDIR(st.st_mode) ? "/tmp" : "/usr";
-    plan_.add({.kind = OpKind::kRootTmpfs, .layer = Layer::kDisk, .path = at, .data = cat("mode=755,size=", size, ",nr_inodes=", inodes)},
-              cat("private root, ", policy_.limits.disk.n >> 10, " KiB for everything written"));
+    plan_.add({.kind = OpKind::kStage, .path = at, .data = "mode=755,size=4M,nr_inodes=4096"}, "a private tmpfs to build on");
+    auto folder = [&](std::string_view name, unsigned mode) {
+      plan_.add({.kind = OpKind::kMkdir, .path = name, .a = mode}, cat("stage: ", name));
+    };
+    folder("root", 0755);
+    folder("scratch", 0755);
+    plan_.add({.kind = OpKind::kBind, .path = "root", .a = kAttrNoSuid | kAttrNoDev}, "the cell's /");
+    plan_.add({.kind = OpKind::kChdir, .path = "root"}, "");
   }
+
+  // Where a path of the cell is while it is being built: seen from `root`.
+  static std::string staged(std::string_view path) {
+    for (auto [folder, at] : {std::pair{"work", "../scratch/work"}, std::pair{"tmp", "../scratch/tmp"}, std::pair{"dev/shm", "../scratch/shm"}}) {
+      std::string_view name = folder;
+      if (path.starts_with(name) && path.size() > name.size() && path[name.size()] == '/') return cat(at, path.substr(name.size()));
+    }
+    return std::string(path);
+  }
+  static bool in_scratch(const std::string& path) { return staged(path).starts_with("../"); }
 
   void mkdir(const std::string& path, unsigned mode) {
     if (!made_.insert(path).second) return;
-    plan_.add({.kind = OpKind::kMkdir, .path = path, .a = mode}, cat("/", path));
+    plan_.add({.kind = OpKind::kMkdir, .path = staged(path), .a = mode}, cat("/", path));
   }
   void mkdir_parents(const std::string& path) {
     for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) mkdir(path.substr(0, at), 0755);
   }
   void mkfile(std::string_view path, std::string_view content, unsigned mode = 0644, std::uint32_t flags = 0) {
-    plan_.add({.kind = OpKind::kMkfile, .path = path, .data = content, .flags = flags, .a = mode}, cat("/", path));
+    plan_.add({.kind = OpKind::kMkfile, .path = staged(path), .data = content, .flags = flags, .a = mode}, cat("/", path));
+  }
+  void make_mountpoints(bool scratch) {
+    for (const auto& [path, directory] : mountpoints_) {
+      if (in_scratch(path) != scratch) continue;
+      mkdir_parents(path);
+      if (directory) mkdir(path, 0755);
+      else if (made_.insert(path).second) mkfile(path, "", 0444);
+    }
   }
 
   void make_folders() {
     mkdir("dev", 0755);
     mkdir("dev/pts", 0755);
-    mkdir("dev/shm", 01777);
+    mkdir("dev/shm", 0755);
     mkdir("etc", 0755);
     mkdir("proc", 0555);
-    mkdir("tmp", 01777);
+    mkdir("tmp", 0755);
     mkdir("work", 0755);
     mkdir("run", 0755);
     mkdir("var", 0755);
-    for (const auto& [path, directory] : mountpoints_) {
-      mkdir_parents(path);
-      if (directory) mkdir(path, 0755);
-      else if (made_.insert(path).second) mkfile(path, "", 0444);
-    }
+    make_mountpoints(false);
+    // What a masked name shows: mode 000 on a read-only mount can be neither opened nor changed without capabilities.
+    // In /work, where the cell's own folder covers it.
+    plan_.add({.kind = OpKind::kMkfile, .path = kDenyFile}, "what a masked file shows");
+    plan_.add({.kind = OpKind::kMkdir, .path = kDenyFolder}, "what a masked folder shows");
+    for (auto name : {kDenyFile, kDenyFolder})
+      plan_.add({.kind = OpKind::kBind, .path = name, .a = kAttrReadOnly | kAttrNoSuid | kAttrNoExec}, "read-only");
     for (const auto& [name, target] : links_) {
       mkdir_parents(name);
-      plan_.add({.kind = OpKind::kSymlink, .path = name, .data = target}, cat("/", name, " -> ", target));
+      plan_.add({.kind = OpKind::kSymlink, .path = staged(name), .data = target}, cat("/", name, " -> ", target));
     }
     links_.clear();
     plan_.add({.kind = OpKind::kSymlink, .path = "var/tmp", .data = "/tmp", .flags = kOptional}, "/var/tmp -> /tmp, unless granted");
@@ -237,49 +277,66 @@ class RootPlanner {
       std::string folder = path.substr(1, at - 1);
       bool granted = false;
       for (const auto& g : grants_.grants) granted = granted || g.shown == path.substr(0, at);
-      if (!granted && pinned_.insert(folder).second) plan_.add({.kind = OpKind::kBindSelf, .path = folder}, cat("/", folder, " cannot be moved away"));
+      if (!granted && pinned_.insert(folder).second) plan_.add({.kind = OpKind::kBind, .path = folder}, cat("/", folder, " cannot be moved away"));
     }
   }
 
   void attach(const Bind& b) {
-    if (!b.early) pin_parents(cat("/", b.target));
+    if (b.grant) pin_parents(cat("/", b.target));
     plan_.add({.kind = OpKind::kMoveMount, .slot = b.slot, .path = b.target}, b.note.empty() ? cat("/", b.target) : b.note);
   }
 
   void make_dev() {
-    plan_.add({.kind = OpKind::kMountDevpts, .path = "dev/pts"}, "/dev/pts, own instance");
     for (auto [name, target] : {std::pair{"dev/ptmx", "pts/ptmx"}, std::pair{"dev/fd", "/proc/self/fd"}, std::pair{"dev/stdin", "/proc/self/fd/0"},
                                 std::pair{"dev/stdout", "/proc/self/fd/1"}, std::pair{"dev/stderr", "/proc/self/fd/2"}})
       plan_.add({.kind = OpKind::kSymlink, .path = name, .data = target}, cat("/", name));
   }
 
-  void make_scratch() {
+  // `top`: where the tmpfs itself is mounted. A stamped cell has it under /work, and covers it with its folder `work`.
+  void make_scratch(const char* top, std::uint32_t role) {
+    // Inodes cost kernel memory, so they are bounded too.
+    std::string size = cat("mode=755,size=", policy_.limits.disk.n, ",nr_inodes=", policy_.limits.disk.n / 2048 + 1024);
+    plan_.add({.kind = OpKind::kMountTmpfs, .layer = Layer::kDisk, .path = top, .data = size, .flags = role},
+              cat(policy_.limits.disk.n >> 10, " KiB for everything written"));
+    struct Folder {
+      const char *name, *target;
+      unsigned mode;
+    };
+    constexpr Folder kFolders[] = {{"/shm", "dev/shm", 01777}, {"/tmp", "tmp", 01777}, {"/work", "work", 0755}};
+    for (const auto& f : kFolders)
+      plan_.add({.kind = OpKind::kMkdir, .layer = Layer::kDisk, .path = cat(top, f.name), .flags = role, .a = f.mode}, cat("/", f.target));
+    if (role == kOnlyDirect) make_mountpoints(true);
     // Before the bind, which strict makes read-only for the cell.
-    plan_.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = "work"}, "the workspace, held for the launcher's files");
+    plan_.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = cat(top, "/work"), .flags = role}, "the workspace, held for the launcher's files");
     std::uint64_t attributes = kAttrNoSuid | kAttrNoDev | (policy_.filesystem.writable_scratch ? 0 : kAttrReadOnly);
-    for (const char* path : {"work", "tmp", "dev/shm"})
-      plan_.add({.kind = OpKind::kBindSelf, .layer = Layer::kDisk, .path = path, .a = attributes},
-                cat("/", path, policy_.filesystem.writable_scratch ? " writable, private" : " read-only"));
+    for (const auto& f : kFolders)
+      plan_.add({.kind = OpKind::kBind, .layer = Layer::kDisk, .path = f.target, .data = cat(top, f.name), .flags = role, .a = attributes},
+                cat("/", f.target, policy_.filesystem.writable_scratch ? " writable, private" : " read-only"));
   }
 
-  void masks() {
-    // Mode 000 on a read-only mount: without capabilities it can be neither opened nor changed.
-    mkfile(kDenyFile, "", 0);
-    mkdir(std::string(kDenyFolder), 0);
-    auto mask = [&](std::string_view path, bool directory, std::uint32_t flags, std::string note) {
-      plan_.add({.kind = OpKind::kMask, .path = path, .data = directory ? kDenyFolder : kDenyFile, .flags = flags}, std::move(note));
-    };
+  void mask(const std::string& path, std::string_view with, std::uint32_t flags, std::string note) {
+    plan_.add({.kind = OpKind::kMask, .path = path, .data = with, .flags = flags}, std::move(note));
+  }
+
+  void proc_masks() {
     // What only root may open needs no mask where the cell can be nobody's root: 15 us saved for each.
     auto open_to_all = [&](const struct stat& entry) { return (entry.st_mode & 0007) != 0 || (host_.uid == 0 && !host_.privileged); };
     struct stat st;
     for (auto name : kProcFiles)
-      if (exists(cat("/proc/", name), st) && open_to_all(st)) mask(cat("proc/", name), false, kOptional, cat("/proc/", name, " masked"));
+      if (exists(cat("/proc/", name), st) && open_to_all(st)) mask(cat("proc/", name), kDenyFile, kOptional, cat("/proc/", name, " masked"));
     for (auto name : kProcFolders)
-      if (exists(cat("/proc/", name), st)) mask(cat("proc/", name), true, kOptional, cat("/proc/", name, " masked"));
+      if (exists(cat("/proc/", name), st)) mask(cat("proc/", name), kDenyFolder, kOptional, cat("/proc/", name, " masked"));
+  }
+
+  void grant_masks() {
+    if (grants_.masks.empty()) return;
+    // /work is covered by now; on the stage beside the cell's root there is room for one more of each.
+    constexpr std::string_view kFile = "../deny", kFolder = "../deny.d";
+    plan_.add({.kind = OpKind::kMkfile, .path = kFile}, "what a denied file shows");
+    plan_.add({.kind = OpKind::kMkdir, .path = kFolder}, "what a denied folder shows");
     for (const auto& m : grants_.masks) pin_parents(m.shown);
-    for (const auto& m : grants_.masks) mask(m.shown.substr(1), m.directory, 0, cat(m.shown, " denied", m.origin.empty() ? "" : cat(" (", m.origin, ")")));
-    plan_.add({.kind = OpKind::kUnlink, .path = kDenyFile}, "");
-    plan_.add({.kind = OpKind::kRmdir, .path = kDenyFolder}, "");
+    for (const auto& m : grants_.masks)
+      mask(m.shown.substr(1), m.directory ? kFolder : kFile, 0, cat(m.shown, " denied", m.origin.empty() ? "" : cat(" (", m.origin, ")")));
   }
 
   const Policy& policy_;
@@ -294,8 +351,11 @@ class RootPlanner {
 
 }  // namespace
 
-void plan_rootfs(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan) {
-  RootPlanner(policy, host, grants, plan).run();
+void plan_native_root(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan, const std::function<void()>& between) {
+  RootPlanner planner(policy, host, grants, plan);
+  planner.stage();
+  between();
+  planner.cell();
 }
 
 }  // namespace hotcell

@@ -1,5 +1,6 @@
 // The root a cell sees: one tmpfs, read-only binds of the system folders and grants, a made /etc, own /proc and /dev.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 namespace hotcell {
 
-void plan_rootfs(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan);
+// `between` adds what comes after the part that a template shares and before the part that is each cell's own.
+void plan_native_root(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan, const std::function<void()>& between);
 
 }  // namespace hotcell

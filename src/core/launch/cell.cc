@@ -41,9 +41,11 @@ class StepTimer {
 
 }  // namespace
 
-Result<std::unique_ptr<Cell>> Cell::spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd) {
+Result<std::unique_ptr<Cell>> Cell::spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd, CellParts parts) {
   std::unique_ptr<Cell> cell(new Cell);
   cell->plan_ = std::move(plan);
+  cell->template_ = std::move(parts.from);
+  cell->cgroup_ = std::move(parts.cgroup);
   TRY(cell->build(host, init_fd).context("start cell"));
   return cell;
 }
@@ -53,7 +55,9 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   deadline_ = born_ + kSetupTime;
   StepTimer timer(parent_steps_);
   if (host.cgroup.version != CgroupVersion::kNone) {
-    TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
+    if (!cgroup_) {
+      TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
+    }
     counts_cpu_ = host.cgroup.cpuacct;
     counts_memory_ = host.cgroup.memory;
     timer.mark("cgroup");
@@ -96,7 +100,13 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   fds.lock = ids_.lock.get();
   fds.inherited = inherited;
   if (!grants.empty()) timer.mark("grants");
-  TRY_SET(child_, start_init(*plan_, init_fd, cgroup_ ? cgroup_->clone_fd() : -1, fds));
+  if (template_) {
+    TRY_SET(Template::Made made, template_->make(fds, ids_.id));
+    child_ = std::move(made.child);
+    net_ = made.net;
+  } else {
+    TRY_SET(child_, start_init(*plan_, plan_->clone_flags, init_fd, cgroup_ ? cgroup_->clone_fd() : -1, fds));
+  }
   timer.mark("clone");
   ctl_ = std::move(ctl.ours);
   prog_ = std::move(prog.ours);
@@ -104,18 +114,23 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   out_ = std::move(out.read);
   err_ = std::move(err.read);
   // From here on a failure must also end the child: the destructor does.
+  if (template_) return {};
   if (plan_->clone_flags != 0) TRY(write_id_maps(child_.pid, plan_->policy, host, ids_.id));
   timer.mark("id_maps");
-  return sys::send(ctl_.get(), "g");
+  return sys::send(ctl_.get(), {&kBeCell, 1});
+}
+
+void Cell::end() {
+  if (child_.pid == 0) return;
+  // Without a pid namespace only init itself can end its descendants, and does so when this closes.
+  if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
+  ctl_.reset();
+  sys::reap(child_.pid, true).ignore("nobody is there to tell");
+  child_.pid = 0;
 }
 
 Cell::~Cell() {
-  if (child_.pid != 0) {
-    // Without a pid namespace only init itself can end its descendants, and does so when this closes.
-    if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
-    ctl_.reset();
-    sys::reap(child_.pid, true).ignore("a destructor has nobody to tell");
-  }
+  end();
   if (!flat_workspace_.empty()) remove_flat_workspace(flat_workspace_);
 }
 

@@ -14,6 +14,7 @@
 #include "core/launch/proc_io.h"
 #include "core/launch/proc_sample.h"
 #include "core/launch/stdin_pump.h"
+#include "core/launch/template.h"
 #include "hotcell/output_buffer.h"
 #include "hotcell/request.h"
 #include "hotcell/usage_monitor.h"
@@ -24,13 +25,28 @@ namespace hotcell {
 
 using Clock = std::chrono::steady_clock;
 
+// What may be there already when a cell is made.
+struct CellParts {
+  std::shared_ptr<Template> from;
+  std::unique_ptr<Cgroup> cgroup;
+};
+
+// What is taken down after the answer, since that costs more than the run. The mounts before the cgroup: what they hold
+// is charged to it.
+struct CellLeavings {
+  sys::Fd mounts;
+  std::unique_ptr<Cgroup> cgroup;
+  std::shared_ptr<Template> from;
+  int net = -1;
+};
+
 class Cell {
  public:
   enum class State : unsigned char { kSettingUp, kParked, kRunning, kDead };
   enum class Source : unsigned char { kCtl, kProg, kStdout, kStderr, kStdin, kStdinSource, kPidfd, kListener, kMemory };
 
   // Clones and lets init begin; the cell is usable once prog() has brought its ready record.
-  static Result<std::unique_ptr<Cell>> spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd);
+  static Result<std::unique_ptr<Cell>> spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd, CellParts parts = {});
   ~Cell();
 
   State state() const { return state_; }
@@ -54,10 +70,9 @@ class Cell {
   NotifyListener& listener() { return listener_; }
   const Cgroup* cgroup() const { return cgroup_.get(); }
   bool setup_timed_out() const;
+  void end();                                      // kill and reap, at once
   void fail(Error error);                          // set-up went wrong: remember why and end it
-  // What is taken down after the answer: the mounts' teardown and the cgroup's removal cost more than the run.
-  sys::Fd take_mounts() { return std::move(mounts_); }
-  std::unique_ptr<Cgroup> take_cgroup() { return std::move(cgroup_); }
+  CellLeavings take_leavings() { return {std::move(mounts_), std::move(cgroup_), std::move(template_), std::exchange(net_, -1)}; }
   const Enforcement& enforcement() const { return enforcement_; }
 
   Clock::time_point next_listener{};               // a flood of denied calls is served one a millisecond
@@ -82,6 +97,8 @@ class Cell {
   std::shared_ptr<Plan> plan_;
   CellIds ids_;
   std::unique_ptr<Cgroup> cgroup_;
+  std::shared_ptr<Template> template_;
+  int net_ = -1;                                   // the template's number of our net namespace
   std::string flat_workspace_;                     // made by us on the host, removed by us
   sys::Child child_;
   sys::Fd ctl_, prog_, out_, err_, stdin_sink_, work_, mounts_;

@@ -29,11 +29,10 @@ void correct_fixes(const Plan& plan, std::vector<Denial>& denials) {
 }  // namespace
 
 bool Cell::disk_full() const {
-  // The little that was put on top of `disk` is all that is left, or no inode; a few come back as the masks go with
-  // the mount namespace.
+  // A write that no longer fits takes what there is first, so next to nothing is left.
   struct statfs fs;
   if (!work_.valid() || plan_->backend != BackendKind::kNative || ::fstatfs(work_.get(), &fs) < 0) return false;
-  return fs.f_bavail <= (256u << 10) / static_cast<unsigned long>(fs.f_bsize) || fs.f_ffree < 16;
+  return fs.f_bavail <= (64u << 10) / static_cast<unsigned long>(fs.f_bsize) || fs.f_ffree < 16;
 }
 
 Verdict Cell::decide() const {

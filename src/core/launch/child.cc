@@ -63,8 +63,9 @@ void become_init(void* raw) noexcept {
     else if (::syscall(SYS_dup3, copies[i], i, 0) < 0) return give_up(errno);
   }
   // Everything else is close-on-exec by our own rule; this is for what others opened without it (CVE-2024-21626).
-  ::syscall(SYS_close_range, args->count, init - 1, 0);
-  ::syscall(SYS_close_range, init + 1, ~0u, 0);
+  // Refused (old container filters answer EPERM to what they do not know), it would hand them to the program.
+  if (::syscall(SYS_close_range, args->count, init - 1, 0) < 0) return give_up(errno);
+  if (::syscall(SYS_close_range, init + 1, ~0u, 0) < 0) return give_up(errno);
   if (args->keep_caps)
     if (long err = raise_ambient()) return give_up(static_cast<int>(err));
   char* const none[] = {nullptr};
@@ -75,7 +76,7 @@ void become_init(void* raw) noexcept {
 
 }  // namespace
 
-Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, const ChildFds& fds) {
+Result<sys::Child> start_init(const Plan& plan, std::uint64_t clone_flags, int init_fd, int cgroup_fd, const ChildFds& fds) {
   int sources[kFirstInheritedFd + kMaxSlots];
   unsigned count = 0;
   for (int fd : fds.standard) sources[count++] = fd;
@@ -85,8 +86,8 @@ Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, cons
   // Without a lock the number is taken all the same, so that nothing init opens lands on it.
   sources[count++] = fds.lock >= 0 ? fds.lock : plan.bytes.get();
   for (int fd : fds.inherited) sources[count++] = fd;
-  ChildArgs args{sources, count, init_fd, plan.clone_flags != 0};
-  TRY_SET(sys::Child child, sys::clone_vfork(plan.clone_flags, cgroup_fd, become_init, &args));
+  ChildArgs args{sources, count, init_fd, clone_flags != 0};
+  TRY_SET(sys::Child child, sys::clone_vfork(clone_flags, cgroup_fd, become_init, &args));
   if (args.error != 0) {
     sys::reap(child.pid, true).ignore("it has told us why it ended");
     return errno_error("exec init", args.error);

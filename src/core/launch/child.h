@@ -12,7 +12,7 @@ struct ChildFds {
   int ctl = -1, prog = -1, lock = -1;
   std::span<const int> inherited;
 };
-// Clones into the plan's namespaces and execs init there. On return init is waiting for "go".
-Result<sys::Child> start_init(const Plan& plan, int init_fd, int cgroup_fd, const ChildFds& fds);
+// Clones into new namespaces and execs init there. On return init waits to be told what to be.
+Result<sys::Child> start_init(const Plan& plan, std::uint64_t clone_flags, int init_fd, int cgroup_fd, const ChildFds& fds);
 
 }  // namespace hotcell

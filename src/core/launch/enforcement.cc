@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/strings.h"
@@ -20,18 +21,28 @@ namespace {
 
 struct Reader {
   int pid;
-  sys::Fd dir, own;
+  sys::Fd dir;
+
+  // Looked at once: a launcher stays where it is. Where sharing is what was asked for, we look again (`fresh`).
+  static std::string own(const char* path, bool fresh) {
+    static std::map<std::string, std::string> known;
+    auto it = known.find(path);
+    if (it != known.end() && !fresh) return it->second;
+    auto link = sys::read_link(cat("/proc/self/", path).c_str());
+    return known[path] = link.ok() ? link.value() : std::string();
+  }
 
   // 1: another namespace than ours, 0: the same, -1: cannot be told.
-  int differs(const char* name) const {
+  int differs(const char* name, bool fresh) const {
     char path[32] = "ns/";
     std::size_t n = 3;
     for (const char* c = name; *c && n < sizeof path - 1; ++c) path[n++] = *c;
     path[n] = 0;
-    char theirs[64], ours[64];
-    ssize_t a = ::readlinkat(dir.get(), path, theirs, sizeof theirs), b = ::readlinkat(own.get(), path, ours, sizeof ours);
-    if (a <= 0 || b <= 0) return -1;
-    return std::string_view(theirs, static_cast<std::size_t>(a)) != std::string_view(ours, static_cast<std::size_t>(b)) ? 1 : 0;
+    char theirs[64];
+    ssize_t size = ::readlinkat(dir.get(), path, theirs, sizeof theirs);
+    std::string ours = own(path, fresh);
+    if (size <= 0 || ours.empty()) return -1;
+    return std::string_view(theirs, static_cast<std::size_t>(size)) != ours ? 1 : 0;
   }
 };
 
@@ -54,7 +65,6 @@ class ReadBack {
   ReadBack(int pid, const Plan& plan, const Host& host, const Cgroup* cgroup) : plan_(plan), host_(host), cgroup_(cgroup) {
     reader_.pid = pid;
     reader_.dir = sys::Fd(::open(cat("/proc/", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    reader_.own = sys::Fd(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (auto fd = sys::open_at(reader_.dir.get(), "status", O_RDONLY))
       if (auto text = sys::read_fd(fd.value().get())) status_.text = std::move(text).value();
   }
@@ -80,7 +90,7 @@ class ReadBack {
   bool flat() const { return plan_.backend != BackendKind::kNative; }
 
   void name_space(Layer layer, const char* name) {
-    int differs = reader_.differs(name);
+    int differs = reader_.differs(name, layer == Layer::kNetNs && plan_.policy.network.mode == NetworkMode::kHost);
     if (differs == 1) return add(layer, LayerStatus::kFull, "its own");
     // Without namespaces of its own there is nothing to claim, whether it can be read or not.
     if (differs < 0 && !flat()) return add(layer, LayerStatus::kNone, "could not be read back");

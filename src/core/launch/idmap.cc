@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "core/launch/child.h"
+#include "core/launch/ids.h"
 #include "sys/fault.h"
 #include "sys/file.h"
 #include "sys/socket.h"
@@ -30,12 +31,11 @@ Result<void> write_maps(int pid, const std::string& uid_line, const std::string&
 Result<sys::Fd> mapping_namespace(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {
   TRY_SET(sys::SocketPair ctl, sys::seqpacket_pair());
   Plan holder;
-  holder.clone_flags = CLONE_NEWUSER;
   TRY_SET(holder.bytes, sys::duplicate(plan.bytes.get()));
   ChildFds fds;
   fds.ctl = ctl.theirs.get();
   fds.prog = ctl.theirs.get();
-  TRY_SET(sys::Child child, start_init(holder, init_fd, -1, fds));
+  TRY_SET(sys::Child child, start_init(holder, CLONE_NEWUSER, init_fd, -1, fds));
   auto mapped = write_maps(child.pid, cat(host.uid, " ", cell_id, " 1"), cat(host.gid, " ", cell_id, " 1"), false);
   auto ns = sys::open(cat("/proc/", child.pid, "/ns/user").c_str(), O_RDONLY);
   sys::signal_pidfd(child.pidfd.get(), SIGKILL).ignore("it also ends when the socket closes");
@@ -49,6 +49,15 @@ Result<sys::Fd> mapping_namespace(const Plan& plan, const Host& host, int init_f
 Result<void> write_id_maps(int pid, const Policy& policy, const Host& host, unsigned cell_id) {
   if (host.privileged) return write_maps(pid, cat(policy.uid, " ", cell_id, " 1"), cat(policy.gid, " ", cell_id, " 1"), false).context("id map");
   return write_maps(pid, cat(policy.uid, " ", host.uid, " 1"), cat(policy.gid, " ", host.gid, " 1"), true).context("id map");
+}
+
+Result<void> write_template_maps(int pid, const Policy& policy, const Host& host) {
+  // Not from 0 on: mapping an id onto its parent's 0 takes a capability that nobody here should have.
+  if (host.privileged) {
+    std::string all = cat("1 ", kFirstId, " ", kIdCount + 1);
+    return write_maps(pid, all, all, false).context("id map of the template");
+  }
+  return write_maps(pid, cat(policy.uid, " ", host.uid, " 1"), cat(policy.gid, " ", host.gid, " 1"), true).context("id map of the template");
 }
 
 Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {

@@ -10,6 +10,7 @@ namespace hotcell {
 
 Result<void> write_id_maps(int pid, const Policy& policy, const Host& host, unsigned cell_id);
 // One detached tree per grant, attributes set, ready to be attached by init.
+Result<void> write_template_maps(int pid, const Policy& policy, const Host& host);  // the ids of all cells
 Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int init_fd, unsigned cell_id);
 
 }  // namespace hotcell

@@ -31,7 +31,7 @@ Result<CellIds> take_ids() {
     if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) return CellIds{kFirstId + n, std::move(lock)};
     if (errno != EAGAIN && errno != EACCES) return errno_error("lock /run/hotcell/ids", errno);
   }
-  return make_error(ErrorCode::kLimit, "all 65536 cell ids are in use");
+  return make_error(ErrorCode::kLimit, "all 65535 cell ids are in use");
 }
 
 }  // namespace hotcell

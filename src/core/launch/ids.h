@@ -8,7 +8,7 @@
 namespace hotcell {
 
 // Above systemd's container range (ends at 1879048191), below 2^31.
-inline constexpr unsigned kFirstId = 1'900'000'000, kIdCount = 65536;
+inline constexpr unsigned kFirstId = 1'900'000'000, kIdCount = 65535;
 
 struct CellIds {
   unsigned id = 0;  // uid and gid

@@ -33,6 +33,6 @@ inline constexpr sock_filter kInitFilter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 #undef HOTCELL_ALLOW
-inline constexpr unsigned kInitFilterCount = sizeof kInitFilter / sizeof kInitFilter[0];
+inline constexpr sock_fprog kInitProgram = {sizeof kInitFilter / sizeof kInitFilter[0], const_cast<sock_filter*>(kInitFilter)};
 
 }  // namespace hotcell

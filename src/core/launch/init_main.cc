@@ -1,8 +1,9 @@
 // The cell's pid 1. Theory of operation:
 //   The launcher clones us into new namespaces and execs us from a sealed memfd with an empty argv and environ, so
 //   that no byte of the launcher's memory can be read through /proc/1. We wait for one byte on the control socket (by
-//   then the launcher has written our id maps), carry out the plan in kPlanFd operation by operation, fork the
-//   program's process, and from then on only reap. The child carries out the rest of the plan, hands the launcher its
+//   then the launcher has written our id maps): it says whether to be a template (init_template.cc) or a cell. A cell
+//   carries out the plan in kPlanFd operation by operation, or what a template has left of it, forks the program's
+//   process, and from then on only reaps. The child carries out the rest of the plan, hands the launcher its
 //   seccomp listener and waits to be told what to exec: that is a parked cell.
 //   A failed operation is one Record on the socket, then exit; the program has not started and never will.
 //   When the program ends we send its status and exit, and the kernel kills whatever is left in the namespace. When
@@ -28,22 +29,16 @@
 
 #include "core/kernel/apply.h"
 #include "core/kernel/seccomp_apply.h"
+#include "core/launch/init.h"
 #include "core/launch/init_filter.h"
 #include "sys/uapi/mount.h"
 
 namespace hotcell {
-namespace {
 
 ApplyContext g_ctx;
 const PlanHeader* g_plan;
 const Op* g_ops;
 Record g_record;
-
-uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
 [[noreturn]] void fail(int socket, int op, int err) {
   g_record.type = RecordType::kFailed;
@@ -51,6 +46,22 @@ uint64_t now_ns() {
   g_record.err = err;
   send(socket, &g_record, offsetof(Record, op_ns), MSG_NOSIGNAL);
   _exit(70);
+}
+
+void clean_signals() {
+  for (int s = 1; s < _NSIG; ++s) {
+    struct sigaction standard;
+    memset(&standard, 0, sizeof standard);
+    if (s != SIGKILL && s != SIGSTOP) sigaction(s, &standard, nullptr);
+  }
+}
+
+namespace {
+
+uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 bool send_with_fds(int socket, const void* bytes, size_t size, const int* fds, unsigned count) {
@@ -73,6 +84,14 @@ bool send_with_fds(int socket, const void* bytes, size_t size, const int* fds, u
   return sendmsg(socket, &msg, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
 }
 
+// A stamped cell inherits its template's session, which has no terminal: a group of its own is enough, and does without
+// the scheduler group that the kernel makes for each session (0.1 ms).
+Role g_role;
+
+int apply_session() {
+  return (g_role == Role::kStamped ? setpgid(0, 0) : setsid()) < 0 ? -errno : 0;
+}
+
 int run_op(const Op& op) {
   switch (static_cast<OpKind>(op.kind)) {
     case OpKind::kLsmExec: return apply_lsm_exec(g_ctx, op);
@@ -81,25 +100,27 @@ int run_op(const Op& op) {
     case OpKind::kJoinCgroup: return apply_join_cgroup(g_ctx, op);
     case OpKind::kUnshare: return unshare(static_cast<int>(op.a)) < 0 ? -errno : 0;
     case OpKind::kIdentity: return apply_identity(g_ctx, op);
+    case OpKind::kHoldProc: return apply_hold_proc(g_ctx, op);
+    case OpKind::kMountIdleProc: return apply_mount_idle_proc(g_ctx, op);
+    case OpKind::kOwnUser: return apply_own_user(g_ctx, op);
     case OpKind::kHostname: return apply_hostname(g_ctx, op);
     case OpKind::kLoopbackUp: return apply_loopback_up(g_ctx, op);
     case OpKind::kPrivateMounts: return apply_private_mounts(g_ctx, op);
     case OpKind::kOpenTree: return apply_open_tree(g_ctx, op);
     case OpKind::kMountAttr: return apply_mount_attr(g_ctx, op);
-    case OpKind::kRootTmpfs: return apply_root_tmpfs(g_ctx, op);
+    case OpKind::kStage: return apply_stage(g_ctx, op);
     case OpKind::kMkdir: return apply_mkdir(g_ctx, op);
     case OpKind::kMkfile: return apply_mkfile(g_ctx, op);
     case OpKind::kSymlink: return apply_symlink(g_ctx, op);
-    case OpKind::kRmdir: return apply_rmdir(g_ctx, op);
     case OpKind::kMoveMount: return apply_move_mount(g_ctx, op);
     case OpKind::kMountProc: return apply_mount_proc(g_ctx, op);
     case OpKind::kMountDevpts: return apply_mount_devpts(g_ctx, op);
-    case OpKind::kBindSelf: return apply_bind_self(g_ctx, op);
+    case OpKind::kBind: return apply_bind(g_ctx, op);
     case OpKind::kMask: return apply_mask(g_ctx, op);
     case OpKind::kHoldTree: return apply_hold_tree(g_ctx, op);
-    case OpKind::kUnlink: return unlink(g_ctx.text(op.path)) < 0 ? -errno : 0;
     case OpKind::kPivotRoot: return apply_pivot_root(g_ctx, op);
-    case OpKind::kReadOnlyRoot: return apply_read_only_root(g_ctx, op);
+    case OpKind::kReadOnly: return apply_read_only(g_ctx, op);
+    case OpKind::kMountTmpfs: return apply_mount_tmpfs(g_ctx, op);
     case OpKind::kRlimit: return apply_rlimit(g_ctx, op);
     case OpKind::kDropCaps: return apply_drop_caps(g_ctx, op);
     case OpKind::kNoNewPrivs: return apply_no_new_privs(g_ctx, op);
@@ -107,8 +128,9 @@ int run_op(const Op& op) {
     case OpKind::kPathRule: return apply_path_rule(g_ctx, op);
     case OpKind::kPortRule: return apply_port_rule(g_ctx, op);
     case OpKind::kRestrict: return apply_restrict(g_ctx, op);
-    case OpKind::kSession: return setsid() < 0 ? -errno : 0;
+    case OpKind::kSession: return apply_session();
     case OpKind::kChdir: return chdir(g_ctx.text(op.path)) < 0 ? -errno : 0;
+    case OpKind::kTemplateEnd:
     case OpKind::kFork:
     case OpKind::kSeccomp:
     case OpKind::kExec: break;
@@ -123,6 +145,21 @@ void run_checked(int socket, unsigned index) {
   uint64_t took = now_ns() - before;
   g_record.op_ns[index] = took > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(took);
 }
+
+}  // namespace
+
+unsigned run_ops(int socket, Role role, unsigned from, OpKind until) {
+  constexpr uint32_t kRoles = kOnlyTemplate | kOnlyDirect | kOnlyStamped;
+  for (unsigned i = from; i < g_plan->op_count; ++i) {
+    auto kind = static_cast<OpKind>(g_ops[i].kind);
+    if (kind == until) return i;
+    uint32_t whose = g_ops[i].flags & kRoles;
+    if (kind != OpKind::kTemplateEnd && (whose == 0 || (whose & static_cast<uint32_t>(role)))) run_checked(socket, i);
+  }
+  return g_plan->op_count;
+}
+
+namespace {
 
 char g_exec_bytes[sizeof(ExecHeader) + kExecInline];
 
@@ -188,19 +225,14 @@ int exec_program(char** argv, char** envp) {
 [[noreturn]] void become_program(unsigned first, const sigset_t& no_signals) {
   unsigned count = g_plan->op_count;
   close(kCtlFd);
-  syscall(SYS_close_range, kPlanFd, kLockFd, 0);
+  if (syscall(SYS_close_range, kPlanFd, kLockFd, 0) < 0) fail(kProgFd, static_cast<int>(first - 1), errno);
   int listener = -1;
   for (unsigned i = first; i < count; ++i) {
     const Op& op = g_ops[i];
     auto kind = static_cast<OpKind>(op.kind);
     if (kind == OpKind::kSeccomp) {
       uint64_t before = now_ns();
-      // Signals start clean whatever the launcher had ignored or blocked.
-      for (int s = 1; s < _NSIG; ++s) {
-        struct sigaction standard;
-        memset(&standard, 0, sizeof standard);
-        if (s != SIGKILL && s != SIGSTOP) sigaction(s, &standard, nullptr);
-      }
+      if (g_role != Role::kStamped) clean_signals();
       sigprocmask(SIG_SETMASK, &no_signals, nullptr);
       if (static_cast<int>(i) == g_plan->fault_op) fail(kProgFd, static_cast<int>(i), g_plan->fault_errno);
       int result = apply_seccomp(g_ctx.base + op.data, op.data_len / 8, (op.flags & kWantListener) != 0);
@@ -220,7 +252,7 @@ int exec_program(char** argv, char** envp) {
   g_record.status = (work >= 0 ? 1 : 0) | (listener >= 0 ? 2 : 0);
   if (!send_with_fds(kProgFd, &g_record, offsetof(Record, op_ns) + count * sizeof(uint32_t), fds, fd_count)) _exit(72);
   // A listener in the program's own hands would let it answer its own denials.
-  syscall(SYS_close_range, kPlanFd, ~0u, 0);
+  if (syscall(SYS_close_range, kPlanFd, ~0u, 0) < 0) _exit(73);
 
   ExecHeader header;
   const char* strings = receive_exec(header);
@@ -245,13 +277,38 @@ int exec_program(char** argv, char** envp) {
   fail(kProgFd, static_cast<int>(count - 1), exec_program(pointers, pointers + header.argc + 1));
 }
 
+// The program's process shares our memory until it execs, errno included, so from its birth on we make system calls by
+// hand.
+long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+#if defined(__x86_64__)
+  long result;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+  return result;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  register long x3 __asm__("x3") = d;
+  register long x4 __asm__("x4") = e;
+  register long x5 __asm__("x5") = f;
+  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+#endif
+}
+template <typename T>
+long at(T* pointer) { return reinterpret_cast<long>(pointer); }
+
 void report_exit(int status, const rusage& usage) {
   g_record.type = RecordType::kExited;
   g_record.status = status;
   g_record.user_us = static_cast<uint64_t>(usage.ru_utime.tv_sec) * 1000000u + static_cast<uint64_t>(usage.ru_utime.tv_usec);
   g_record.system_us = static_cast<uint64_t>(usage.ru_stime.tv_sec) * 1000000u + static_cast<uint64_t>(usage.ru_stime.tv_usec);
   g_record.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);
-  send(kCtlFd, &g_record, offsetof(Record, op_ns), MSG_NOSIGNAL);
+  raw(SYS_sendto, kCtlFd, at(&g_record), offsetof(Record, op_ns), MSG_NOSIGNAL);
 }
 
 // Without a pid namespace nobody kills our descendants for us. As their subreaper every orphan becomes our child, so
@@ -281,29 +338,100 @@ void kill_descendants() {
   }
 }
 
+[[noreturn]] void leave() {
+  for (;;) raw(SYS_exit_group, 0);
+}
+
 [[noreturn]] void watch(int program, int signals) {
   pollfd fds[2] = {{kCtlFd, POLLIN, 0}, {signals, POLLIN, 0}};
   for (;;) {
-    if (poll(fds, 2, -1) < 0) continue;
-    bool ended = (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;  // the launcher says nothing after "go": it is gone
+#if defined(SYS_poll)
+    if (raw(SYS_poll, at(fds), 2, -1) < 0) continue;
+#else
+    if (raw(SYS_ppoll, at(fds), 2) < 0) continue;
+#endif
+    bool ended = (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;  // the launcher says nothing more: it is gone
     if (fds[1].revents & POLLIN) {
       signalfd_siginfo info;
-      (void)!read(signals, &info, sizeof info);
+      raw(SYS_read, signals, at(&info), sizeof info);
       int status;
       rusage usage;
-      for (int pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
+      for (long pid; (pid = raw(SYS_wait4, -1, at(&status), WNOHANG | __WALL, at(&usage))) > 0;) {
         if (pid != program) continue;
         if (g_plan->flat) kill_descendants();
         report_exit(status, usage);
-        _exit(0);
+        leave();
       }
     }
     if (ended) {
       if (g_plan->flat) kill_descendants();
-      _exit(0);
+      leave();
     }
   }
 }
+
+// The program's process, with our memory until it execs: no page is copied for the microseconds it lives on it.
+alignas(16) char g_program_stack[64 << 10];
+unsigned g_program_first;
+int g_program_signals;
+
+[[noreturn]] int program_main(void*) {
+  close(g_program_signals);
+  sigset_t none;
+  sigemptyset(&none);
+  become_program(g_program_first, none);
+}
+
+}  // namespace
+
+[[noreturn]] void be_cell(Role role, unsigned from) {
+  // Only now: a process that is not dumpable has a /proc that its unprivileged launcher cannot write id maps through.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) fail(kCtlFd, static_cast<int>(from), errno);
+  fcntl(kProgFd, F_SETFD, FD_CLOEXEC);
+  // A launcher that runs before others is no reason for its cells to.
+  errno = 0;
+  if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0) setpriority(PRIO_PROCESS, 0, 0);
+  g_role = role;
+  unsigned i = run_ops(kCtlFd, role, from, OpKind::kFork);
+
+  sigset_t mask;
+  sigfillset(&mask);
+  if (sigprocmask(SIG_SETMASK, &mask, nullptr) < 0) fail(kCtlFd, static_cast<int>(i), errno);
+  sigset_t child_only;
+  sigemptyset(&child_only);
+  sigaddset(&child_only, SIGCHLD);
+  int signals = signalfd(-1, &child_only, SFD_CLOEXEC);
+  if (signals < 0) fail(kCtlFd, static_cast<int>(i), errno);
+  if (static_cast<int>(i) == g_plan->fault_op) fail(kCtlFd, static_cast<int>(i), g_plan->fault_errno);
+  g_program_first = i + 1;
+  g_program_signals = signals;
+  // musl's clone(): the child gets its own stack, and ends when program_main returns, which it does not.
+  int program = clone(program_main, g_program_stack + sizeof g_program_stack, CLONE_VM | SIGCHLD, nullptr);
+  if (program < 0) fail(kCtlFd, static_cast<int>(i), errno);
+  // What is left to us: the control socket, the lock on our id, the signals.
+  auto must = [&](long result) {
+    if (result >= 0) return;
+    Record failed = {};
+    failed.type = RecordType::kFailed;
+    failed.op = static_cast<int32_t>(i);
+    failed.err = static_cast<int32_t>(-result);
+    raw(SYS_sendto, kCtlFd, at(&failed), offsetof(Record, op_ns), MSG_NOSIGNAL);
+    leave();
+  };
+  must(raw(SYS_close_range, 0, 2, 0));
+  must(raw(SYS_close_range, kProgFd, kPlanFd, 0));
+  if (signals > static_cast<int>(kFirstInheritedFd)) must(raw(SYS_close_range, kFirstInheritedFd, signals - 1, 0));
+  must(raw(SYS_close_range, signals + 1, ~0u, 0));
+  if (!g_plan->flat) must(raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at(&kInitProgram)));
+  watch(program, signals);
+}
+
+void start_afresh() {
+  memset(g_record.op_ns, 0, sizeof g_record.op_ns);
+  for (unsigned i = 0; i < kMaxSlots; ++i) g_ctx.slots[i] = i < g_plan->inherited ? static_cast<int>(kFirstInheritedFd + i) : -1;
+}
+
+namespace {
 
 [[noreturn]] void init() {
   struct stat st;
@@ -314,47 +442,17 @@ void kill_descendants() {
   g_plan = static_cast<const PlanHeader*>(map);
   g_ops = reinterpret_cast<const Op*>(g_ctx.base + sizeof(PlanHeader));
   if (g_plan->magic != kPlanMagic || g_plan->op_count > kMaxOps || g_plan->inherited > kMaxSlots) _exit(73);
-  for (unsigned i = 0; i < kMaxSlots; ++i) g_ctx.slots[i] = i < g_plan->inherited ? static_cast<int>(kFirstInheritedFd + i) : -1;
-  fcntl(kProgFd, F_SETFD, FD_CLOEXEC);
-
-  char go;
+  g_ctx.uid = g_plan->uid;
+  g_ctx.gid = g_plan->gid;
+  start_afresh();
+  umask(022);
+  char role;
   ssize_t n;
-  do n = recv(kCtlFd, &go, 1, 0);
+  do n = recv(kCtlFd, &role, 1, 0);
   while (n < 0 && errno == EINTR);
   if (n != 1) _exit(74);
-  // Only now: a process that is not dumpable has a /proc that its unprivileged launcher cannot write id maps through.
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  umask(022);
-  // A launcher that runs before others is no reason for its cells to.
-  errno = 0;
-  if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0) setpriority(PRIO_PROCESS, 0, 0);
-
-  unsigned i = 0;
-  for (; i < g_plan->op_count && static_cast<OpKind>(g_ops[i].kind) != OpKind::kFork; ++i) run_checked(kCtlFd, i);
-
-  sigset_t mask, none;
-  sigemptyset(&none);
-  sigfillset(&mask);
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
-  sigset_t child_only;
-  sigemptyset(&child_only);
-  sigaddset(&child_only, SIGCHLD);
-  int signals = signalfd(-1, &child_only, SFD_CLOEXEC);
-  if (signals < 0) fail(kCtlFd, static_cast<int>(i), errno);
-  if (static_cast<int>(i) == g_plan->fault_op) fail(kCtlFd, static_cast<int>(i), g_plan->fault_errno);
-  int program = fork();
-  if (program < 0) fail(kCtlFd, static_cast<int>(i), errno);
-  if (program == 0) {
-    close(signals);
-    become_program(i + 1, none);
-  }
-  // The plan's mapping stays (watch reads `flat`); the descriptors go.
-  constexpr int kNotOurs[] = {0, 1, 2, kProgFd, kPlanFd};
-  for (int fd : kNotOurs) close(fd);
-  for (unsigned s = 0; s < kMaxSlots; ++s)
-    if (g_ctx.slots[s] >= 0) close(g_ctx.slots[s]);
-  if (!g_plan->flat && apply_seccomp(kInitFilter, kInitFilterCount, 0) < 0) _exit(75);
-  watch(program, signals);
+  if (role == kBeTemplate) be_template();
+  be_cell(Role::kDirect, 0);
 }
 
 }  // namespace

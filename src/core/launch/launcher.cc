@@ -17,7 +17,7 @@
 #include "base/strings.h"
 #include "core/launch/cell.h"
 #include "core/launch/init_image.h"
-#include "core/launch/plan.h"
+#include "core/launch/parts.h"
 #include "sys/file.h"
 
 namespace hotcell {
@@ -51,15 +51,10 @@ struct Run {
   bool for_stock = false;          // nobody waits: it is to be parked
 };
 
-struct Leaving {
-  sys::Fd mounts;
-  std::unique_ptr<Cgroup> cgroup;
-};
-
 // Cells of one policy, finished and waiting.
 struct Stock {
-  Policy policy;
-  std::shared_ptr<Plan> plan;
+  std::shared_ptr<Kept> kept;
+  const Policy& policy() const { return kept->plan->policy; }
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
@@ -69,10 +64,7 @@ class LauncherImpl final : public Launcher {
  public:
   ~LauncherImpl() override {
     runs_.clear();
-    for (int i = 0; i < 100 && !leaving_.empty(); ++i) {
-      clear_away();
-      if (!leaving_.empty()) ::usleep(1000);
-    }
+    parts_.close();
   }
 
   Result<void> open(LauncherOptions options) {
@@ -89,6 +81,7 @@ class LauncherImpl final : public Launcher {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLET;  // edge: it need not be read, setting it again re-arms it
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, timer_.get(), &event) < 0) return errno_error("epoll_ctl", errno);
+    parts_.open(&host_, init_.get(), backend_);
     if (options.sweep) sweep_cgroups(host_.cgroup);
     return {};
   }
@@ -113,15 +106,15 @@ class LauncherImpl final : public Launcher {
       watch(run);
       return run.id;
     }
-    TRY_SET(std::shared_ptr<Plan> plan, plan_for(policy));
-    TRY_SET(Run * run, spawn(std::move(plan)));
+    TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
+    TRY_SET(Run * run, spawn(*kept, false));
     run->request = std::move(request);
     run->done = std::move(done);
     return run->id;
   }
 
   Result<void> step(std::chrono::milliseconds at_most) override {
-    if (!leaving_.empty()) clear_away();
+    if (!parts_.nothing_leaving()) parts_.clear_away();
     epoll_event events[64];
     auto due = next_due();
     auto now = Clock::now();
@@ -137,7 +130,10 @@ class LauncherImpl final : public Launcher {
     }
     timers();
     finish();
-    if (quiet && running() == 0) refill();  // making a cell keeps us from seeing one end for a millisecond
+    if (quiet && running() == 0) {
+      refill();
+      if (!wants_refill()) parts_.idle_work();
+    }
     arm_timer();
     return {};
   }
@@ -155,43 +151,50 @@ class LauncherImpl final : public Launcher {
     Stock* stock = find_stock(policy);
     if (stock == nullptr) {
       Stock fresh;
-      fresh.policy = policy;
-      TRY_SET(fresh.plan, plan_for(policy));
+      TRY_SET(fresh.kept, parts_.plan_for(policy));
       stocks_.push_back(std::make_unique<Stock>(std::move(fresh)));
       stock = stocks_.back().get();
     }
     stock->wanted = count;
     while (stock->ready.size() > count) {
-      runs_.erase(stock->ready.back());
+      discard(stock->ready.back());
       stock->ready.pop_back();
     }
+    if (count == 0 && stock->coming == 0) std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
     return {};
   }
   std::size_t parked(const Policy& policy) const override {
     for (const auto& s : stocks_)
-      if (s->policy == policy) return s->ready.size();
+      if (s->policy() == policy) return s->ready.size();
     return 0;
   }
+  void trim() override { parts_.trim(); }
 
  private:
+  // A parked cell that nobody will ask for.
+  void discard(RunId id) {
+    auto it = runs_.find(id);
+    it->second->cell->end();
+    parts_.leave(it->second->cell->take_leavings());
+    runs_.erase(it);
+  }
+
   Stock* find_stock(const Policy& policy) {
     for (auto& s : stocks_)
-      if (s->policy == policy) return s.get();
+      if (s->policy() == policy) return s.get();
     return nullptr;
   }
 
-  Result<std::shared_ptr<Plan>> plan_for(const Policy& policy) {
-    // A plan with grants looks at paths that may have changed since, and holds them open; only one without may be kept.
-    bool keep = backend_ == BackendKind::kNative && policy.filesystem.grants.empty() && policy.filesystem.deny.empty();
-    if (keep && last_plan_ && last_plan_->policy == policy) return last_plan_;
-    TRY_SET(auto plan, make_plan(policy, host_, backend_, backend_ == BackendKind::kNative ? PlanPurpose::kRun : PlanPurpose::kExplain));
-    if (keep) last_plan_ = plan;
-    return plan;
-  }
-
-  Result<Run*> spawn(std::shared_ptr<Plan> plan) {
+  Result<Run*> spawn(Kept& kept, bool soon_more) {
     auto run = std::make_unique<Run>();
-    TRY_SET(run->cell, Cell::spawn(std::move(plan), host_, init_.get()));
+    auto cell = Cell::spawn(kept.plan, host_, init_.get(), parts_.for_cell(kept, soon_more));
+    if (!cell && kept.from) {
+      // The template may have been killed. A cell made in one go does not need it, and tells what is wrong if anything is.
+      kept.from.reset();
+      kept.no_template = true;
+      cell = Cell::spawn(kept.plan, host_, init_.get());
+    }
+    TRY_SET(run->cell, std::move(cell));
     run->id = ++last_id_;
     Run* raw = run.get();
     runs_.emplace(raw->id, std::move(run));
@@ -279,7 +282,7 @@ class LauncherImpl final : public Launcher {
       return {};
     }
     for (auto& s : stocks_)
-      if (s->plan.get() == &run.cell->plan()) {
+      if (s->kept->plan.get() == &run.cell->plan()) {
         --s->coming;
         s->ready.push_back(run.id);
       }
@@ -306,8 +309,8 @@ class LauncherImpl final : public Launcher {
       if (auto t = run->cell->next_timer()) earlier(*t);
       if (run->cell->next_listener != Clock::time_point{}) earlier(run->cell->next_listener);
     }
-    if (!leaving_.empty()) earlier(Clock::now() + std::chrono::milliseconds(2));
-    if (running() == 0 && wants_refill()) earlier(Clock::now());
+    if (!parts_.nothing_leaving()) earlier(Clock::now() + std::chrono::milliseconds(2));
+    if (running() == 0 && (wants_refill() || parts_.wants_idle_work())) earlier(Clock::now());
     return due;
   }
 
@@ -355,16 +358,8 @@ class LauncherImpl final : public Launcher {
         run->done(run->id, std::move(report));
       }
       // Only these wait: the cell itself holds placeholders and descriptors of granted folders.
-      leaving_.push_back({run->cell->take_mounts(), run->cell->take_cgroup()});
+      parts_.leave(run->cell->take_leavings());
     }
-  }
-
-  // What earlier runs left, once their answers are out. A cgroup stays busy for a moment after its last process.
-  void clear_away() {
-    std::erase_if(leaving_, [](Leaving& l) {
-      l.mounts.reset();
-      return !l.cgroup || l.cgroup->remove();
-    });
   }
 
   // The caller has the same open file: closing our descriptor would leave it in epoll for good.
@@ -376,7 +371,7 @@ class LauncherImpl final : public Launcher {
 
   void forget_stocked(Run& run) {
     for (auto& s : stocks_) {
-      if (s->plan.get() != &run.cell->plan()) continue;
+      if (s->kept->plan.get() != &run.cell->plan()) continue;
       auto at = std::find(s->ready.begin(), s->ready.end(), run.id);
       if (at != s->ready.end()) {
         s->ready.erase(at);
@@ -397,7 +392,7 @@ class LauncherImpl final : public Launcher {
   void refill() {
     for (auto& s : stocks_) {
       if (s->ready.size() + s->coming >= s->wanted) continue;
-      auto run = spawn(s->plan);
+      auto run = spawn(*s->kept, true);
       if (!run) {
         s->wanted = 0;
         continue;
@@ -410,12 +405,11 @@ class LauncherImpl final : public Launcher {
   BackendKind backend_ = BackendKind::kNative;
   Host host_;
   sys::Fd init_, epoll_, timer_;
+  Parts parts_;
   std::optional<Clock::time_point> armed_;
   std::map<RunId, std::unique_ptr<Run>> runs_;
   std::vector<std::unique_ptr<Stock>> stocks_;
-  std::shared_ptr<Plan> last_plan_;
   std::vector<RunId> dead_;
-  std::vector<Leaving> leaving_;
   RunId last_id_ = 0;  // 0 is the timer
 };
 

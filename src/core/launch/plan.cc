@@ -55,8 +55,13 @@ Result<void> plan_seccomp_op(const Policy& policy, const Host& host, Plan& plan)
 Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
   PlanBuilder& b = plan.builder;
   plan_lsm(choose_lsm(host.lsm), b);
-  plan.clone_flags = plan_namespaces(policy, host, b);
-  plan_rootfs(policy, host, plan.grants, b);
+  plan.clone_flags = cell_namespaces(policy);
+  b.set_cell(policy.uid, policy.gid, plan.clone_flags);
+  plan_first_identity(policy, host, b);
+  plan_native_root(policy, host, plan.grants, b, [&] {
+    b.add({.kind = OpKind::kTemplateEnd, .layer = Layer::kMountNs}, "from here on each cell for itself");
+    plan_namespaces(policy, host, b);
+  });
   plan_rlimits(policy, host, b);
   plan_caps(host, b);
   // After no_new_privs, before seccomp: restrict_self needs the first, and a filter could forbid the call.

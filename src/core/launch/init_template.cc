@@ -1,0 +1,216 @@
+// A template: init's other role. Theory of operation:
+//   Most of what a cell is made of is the same for every cell of a policy. A template lives in a user and a mount
+//   namespace of its own, has carried out that common part of the plan once, and clones itself for each cell into
+//   fresh pid, mount, ipc and uts namespaces; the clone ends its set-up by entering a user namespace below ours. It holds no privilege outside its user namespace and
+//   no descriptor but the plan, its socket, the host's /proc and net namespaces; all that its clones can find in its memory is the plan.
+//   The clones are children of the launcher (CLONE_PARENT), which signals, reaps and outlives them as it does a cell
+//   that it made in one go. When the launcher is gone, so are we.
+//   A net namespace costs more than everything else together, so one in which nothing has ever happened waits for
+//   another cell; one that shows the least trace of use is thrown away.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/launch/init.h"
+
+namespace hotcell {
+namespace {
+
+struct Net {
+  int ns = -1;
+  bool busy = false;
+  uint64_t looks = 0;
+};
+constexpr unsigned kMaxNets = 256;
+Net g_nets[kMaxNets];
+uint64_t g_seed;
+
+// Everything that a program without capabilities could leave behind in a net namespace shows in one of these: packets
+// and refused ones in the counters, connections that linger and learnt metrics by the packets they took, flow labels
+// and names of sockets by themselves. Not netstat, whose counters move only with these, nor tcp, which walks the whole
+// machine's table.
+constexpr const char* kTraces[] = {"self/net/dev", "self/net/snmp", "self/net/snmp6",
+                                   "self/net/unix", "self/net/ip6_flowlabel"};
+
+uint64_t looks_of_this_net() {
+  uint64_t h = g_seed;  // a secret start: nobody can choose traces that add up to none
+  for (const char* path : kTraces) {
+    int fd = openat(g_ctx.proc, path, O_RDONLY | O_CLOEXEC);
+    h = (h ^ (fd >= 0 ? 1u : 2u)) * 0x9e3779b97f4a7c15u;
+    if (fd < 0) continue;
+    alignas(8) char buffer[8192];
+    ssize_t n;
+    while ((n = read(fd, buffer, sizeof buffer)) > 0) {
+      while (n % 8) buffer[n++] = 0;
+      for (ssize_t i = 0; i < n; i += 8) {
+        uint64_t word;
+        memcpy(&word, buffer + i, 8);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+      }
+    }
+    close(fd);
+    if (n < 0) return 0;  // not comparable: never equal to a stored one
+  }
+  return h | 1;
+}
+
+// Leaves us in the new net namespace.
+int make_net(Net& net) {
+  if (unshare(CLONE_NEWNET) < 0) return -errno;
+  Op lo = {};
+  if (int err = apply_loopback_up(g_ctx, lo); err < 0) return err;
+  int fd = openat(g_ctx.proc, "self/ns/net", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  net = {fd, false, looks_of_this_net()};
+  return 0;
+}
+
+unsigned spare_nets() {
+  unsigned count = 0;
+  for (const auto& n : g_nets) count += n.ns >= 0 && !n.busy ? 1 : 0;
+  return count;
+}
+
+// Enters a net namespace that no cell has touched. Its number, or negative errno.
+int enter_net() {
+  Net* empty = nullptr;
+  for (auto& n : g_nets) {
+    if (n.ns < 0) empty = &n;
+    if (n.ns < 0 || n.busy) continue;
+    if (setns(n.ns, CLONE_NEWNET) < 0) return -errno;
+    n.busy = true;
+    return static_cast<int>(&n - g_nets);
+  }
+  // With all numbers given out the next ones are not counted and not kept.
+  Net uncounted;
+  Net& net = empty != nullptr ? *empty : uncounted;
+  if (int err = make_net(net); err < 0) return err;
+  net.busy = true;
+  if (empty != nullptr) return static_cast<int>(empty - g_nets);
+  close(uncounted.ns);
+  return static_cast<int>(kMaxNets);
+}
+
+void take_back_net(int number) {
+  if (number < 0 || number >= static_cast<int>(kMaxNets)) return;
+  Net& net = g_nets[number];
+  if (net.ns < 0 || !net.busy) return;
+  net.busy = false;
+  bool untouched = setns(net.ns, CLONE_NEWNET) == 0 && net.looks != 0 && looks_of_this_net() == net.looks;
+  if (untouched) return;
+  close(net.ns);
+  net.ns = -1;
+}
+
+void stock_net() {
+  for (auto& n : g_nets)
+    if (n.ns < 0) {
+      make_net(n);  // without it the next cell makes its own, and meets the error
+      return;
+    }
+}
+
+// In the clone: the descriptors that came with the request, at the numbers init expects, and nothing else.
+void arrange(const int* received, unsigned count) {
+  constexpr int kAway = kFirstInheritedFd + static_cast<int>(kMaxSlots);
+  int sources[kFirstInheritedFd + kMaxSlots], copies[kFirstInheritedFd + kMaxSlots];
+  unsigned n = 0, next = 0;
+  for (; n < static_cast<unsigned>(kPlanFd); ++n) sources[n] = received[next++];
+  sources[n++] = kPlanFd;
+  while (next < count) sources[n++] = received[next++];
+  unsigned proc = n;
+  sources[n++] = g_ctx.proc;
+  for (unsigned i = 0; i < n; ++i) copies[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, kAway);
+  for (unsigned i = 0; i < n; ++i)
+    if (copies[i] < 0 || dup2(copies[i], static_cast<int>(i)) < 0) _exit(76);
+  if (syscall(SYS_close_range, n, ~0u, 0) < 0) _exit(76);
+  g_ctx.proc = static_cast<int>(proc);
+}
+
+constexpr unsigned kMostFds = 32;
+
+int make_cell(const TemplateRequest& request, const int* fds, unsigned count, unsigned from, int& net) {
+  if (g_plan->clone_flags & CLONE_NEWNET) {
+    net = enter_net();
+    if (net < 0) return net;
+  }
+  clone_args args;
+  memset(&args, 0, sizeof args);
+  // Not CLONE_NEWUSER: mounts that a new user namespace brings along are locked, and no root can be made of them.
+  args.flags = (g_plan->clone_flags & ~static_cast<uint64_t>(CLONE_NEWNET | CLONE_NEWUSER)) | CLONE_PARENT;
+  long pid = syscall(SYS_clone3, &args, sizeof args);
+  if (pid < 0) return -errno;
+  if (pid > 0) return static_cast<int>(pid);
+  arrange(fds, count);
+  start_afresh();
+  g_ctx.cell_id = request.id;
+  be_cell(Role::kStamped, from);
+}
+
+void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned from) {
+  TemplateReply reply = {0, 0, -1, 0};
+  switch (request.ask) {
+    case TemplateAsk::kTakeBackNet: take_back_net(request.net); break;
+    case TemplateAsk::kStockNet: stock_net(); break;
+    case TemplateAsk::kMakeCell: {
+      int made = count > static_cast<unsigned>(kPlanFd) ? make_cell(request, fds, count, from, reply.net) : -EINVAL;
+      if (made < 0) {
+        reply.err = -made;
+        if (reply.net >= 0 && reply.net < static_cast<int>(kMaxNets)) g_nets[reply.net].busy = false;
+      } else {
+        reply.pid = made;
+      }
+      reply.spare = spare_nets();
+      if (send(kCtlFd, &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply) _exit(0);
+      break;
+    }
+  }
+  for (unsigned i = 0; i < count; ++i) close(fds[i]);
+}
+
+}  // namespace
+
+[[noreturn]] void be_template() {
+  unsigned from = run_ops(kCtlFd, Role::kTemplate, 0, OpKind::kTemplateEnd) + 1;
+  clean_signals();
+  if (setsid() < 0) fail(kCtlFd, static_cast<int>(from - 1), errno);  // no terminal, for our clones neither
+  // A terminal's Ctrl-C goes to everybody in front of it; the launcher decides what ends.
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  if (getrandom(&g_seed, sizeof g_seed, 0) != sizeof g_seed) fail(kCtlFd, static_cast<int>(from - 1), errno);
+  g_record.type = RecordType::kReady;
+  if (send(kCtlFd, &g_record, offsetof(Record, op_ns), MSG_NOSIGNAL) < 0) _exit(72);
+  for (;;) {
+    TemplateRequest request;
+    iovec iov = {&request, sizeof request};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFds)];
+    msghdr msg;
+    memset(&msg, 0, sizeof msg);
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control;
+    msg.msg_controllen = sizeof control;
+    ssize_t n = recvmsg(kCtlFd, &msg, MSG_CMSG_CLOEXEC);
+    if (n < 0 && errno == EINTR) continue;
+    if (n != static_cast<ssize_t>(sizeof request)) _exit(0);  // the launcher is gone or wants no more cells of this policy
+    int fds[kMostFds];
+    unsigned count = 0;
+    if (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr && c->cmsg_type == SCM_RIGHTS) {
+      count = static_cast<unsigned>((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+      memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+    }
+    serve(request, fds, count, from);
+  }
+}
+
+}  // namespace hotcell

@@ -1,0 +1,101 @@
+#include "core/launch/parts.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace hotcell {
+namespace {
+
+constexpr std::size_t kMostKept = 16, kMostSpareCgroups = 32;
+constexpr unsigned kSpareNets = 2;
+
+bool fresh(const Plan& plan) {
+  for (const auto& source : plan.builder.sources()) {
+    struct stat st;
+    if (::lstat(source.path.c_str(), &st) < 0 || st.st_dev != source.dev || st.st_ino != source.ino) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
+  // A plan with grants looks at paths that may have changed since, and holds them open; a flat one names one cell's folder.
+  bool native = backend_ == BackendKind::kNative;
+  bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty();
+  for (std::size_t i = kept_.size(); keep && i-- > 0;) {
+    if (kept_[i]->plan->policy != policy) continue;
+    if (!fresh(*kept_[i]->plan)) {
+      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+    std::rotate(kept_.begin() + static_cast<std::ptrdiff_t>(i), kept_.begin() + static_cast<std::ptrdiff_t>(i) + 1, kept_.end());
+    return kept_.back();
+  }
+  auto kept = std::make_shared<Kept>();
+  TRY_SET(kept->plan, make_plan(policy, *host_, backend_, native ? PlanPurpose::kRun : PlanPurpose::kExplain));
+  kept->no_template = !keep || !Template::suits(*kept->plan, *host_);
+  if (!keep) return kept;
+  if (kept_.size() >= kMostKept) kept_.erase(kept_.begin());
+  kept_.push_back(kept);
+  return kept;
+}
+
+void Parts::make_template(Kept& kept) {
+  if (kept.from || kept.no_template) return;
+  if (auto made = Template::create(*kept.plan, *host_, init_fd_)) kept.from = std::move(made).value();
+  else kept.no_template = true;
+}
+
+CellParts Parts::for_cell(Kept& kept, bool soon_more) {
+  if (++kept.uses > 1 || soon_more) make_template(kept);
+  CellParts parts;
+  parts.from = kept.from;
+  for (auto it = spare_.begin(); it != spare_.end(); ++it)
+    if ((*it)->limits() == kept.plan->policy.limits) {
+      parts.cgroup = std::move(*it);
+      spare_.erase(it);
+      break;
+    }
+  return parts;
+}
+
+void Parts::clear_away() {
+  std::erase_if(leaving_, [this](CellLeavings& l) {
+    l.mounts.reset();
+    if (l.from && l.net >= 0) l.from->give_back(std::exchange(l.net, -1));
+    if (!l.cgroup) return true;
+    if (spare_.size() < kMostSpareCgroups && l.cgroup->like_new()) {
+      spare_.push_back(std::move(l.cgroup));
+      return true;
+    }
+    return l.cgroup->remove();
+  });
+}
+
+bool Parts::wants_idle_work() const {
+  return std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && k->from->spare_nets() < kSpareNets; });
+}
+
+void Parts::idle_work() {
+  for (const auto& k : kept_)
+    if (k->from && k->from->spare_nets() < kSpareNets) return k->from->stock_net();
+}
+
+void Parts::trim() {
+  clear_away();
+  kept_.clear();
+  spare_.clear();
+}
+
+void Parts::close() {
+  trim();
+  for (int i = 0; i < 100 && !leaving_.empty(); ++i) {
+    trim();
+    if (!leaving_.empty()) ::usleep(1000);
+  }
+}
+
+}  // namespace hotcell

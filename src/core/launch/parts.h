@@ -1,0 +1,48 @@
+// What is there before a request comes and after it has gone: plans that serve again, their templates, cgroups that can
+// be taken once more, and what dead cells leave behind.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "core/launch/cell.h"
+#include "core/launch/plan.h"
+
+namespace hotcell {
+
+// A plan that serves more than one request.
+struct Kept {
+  std::shared_ptr<Plan> plan;
+  std::shared_ptr<Template> from;
+  unsigned uses = 0;
+  bool no_template = false;  // it cannot or could not be made: cells are made in one go, and meet the error if there is one
+};
+
+class Parts {
+ public:
+  void open(const Host* host, int init_fd, BackendKind backend) { host_ = host, init_fd_ = init_fd, backend_ = backend; }
+
+  // Made anew when a file that it shows has been replaced on the host since.
+  Result<std::shared_ptr<Kept>> plan_for(const Policy& policy);
+  // A template is made for the second request: one alone would only wait longer for it.
+  CellParts for_cell(Kept& kept, bool soon_more);
+  void make_template(Kept& kept);
+
+  void leave(CellLeavings leavings) { leaving_.push_back(std::move(leavings)); }
+  bool nothing_leaving() const { return leaving_.empty(); }
+  void clear_away();   // a cgroup stays busy for a moment after its last process
+  bool wants_idle_work() const;
+  void idle_work();    // one piece
+  void trim();
+  void close();        // waits for what is leaving
+
+ private:
+  const Host* host_ = nullptr;
+  int init_fd_ = -1;
+  BackendKind backend_ = BackendKind::kNative;
+  std::vector<std::shared_ptr<Kept>> kept_;  // the last used comes last
+  std::vector<std::unique_ptr<Cgroup>> spare_;
+  std::vector<CellLeavings> leaving_;
+};
+
+}  // namespace hotcell

@@ -1,0 +1,100 @@
+#include "core/launch/template.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/strings.h"
+#include "core/kernel/lsm.h"
+#include "core/launch/idmap.h"
+#include "core/launch/ids.h"
+#include "sys/fault.h"
+#include "sys/socket.h"
+
+namespace hotcell {
+namespace {
+
+constexpr int kPatienceMs = 10'000;  // a clone takes a fifth of a millisecond; a stuck file system must not hang us
+
+template <typename T>
+Result<T> receive_one(int socket, std::size_t least) {
+  pollfd ready{socket, POLLIN, 0};
+  int n;
+  do n = ::poll(&ready, 1, kPatienceMs);
+  while (n < 0 && errno == EINTR);
+  if (n == 0) return make_error(ErrorCode::kIo, "the template does not answer");
+  T out{};
+  TRY_SET(sys::Message m, sys::receive(socket, {reinterpret_cast<char*>(&out), sizeof out}, 0));
+  if (m.size < least) return make_error(ErrorCode::kInternal, m.size == 0 ? "the template is gone" : "the template sent a short record");
+  return out;
+}
+
+}  // namespace
+
+bool Template::suits(const Plan& plan, const Host& host) {
+  // On v2 a cell is born in its cgroup, which only a process with rights over that folder can do. A security module's
+  // profile is asked for through a /proc that a stamped cell does not have.
+  return plan.backend == BackendKind::kNative && plan.grants.grants.empty() && plan.grants.masks.empty() &&
+         host.cgroup.version != CgroupVersion::kV2 && !plan.policy.time_ns && !choose_lsm(host.lsm).transition;
+}
+
+Result<std::shared_ptr<Template>> Template::create(const Plan& plan, const Host& host, int init_fd) {
+  std::shared_ptr<Template> out(new Template);
+  TRY_SET(sys::SocketPair ctl, sys::seqpacket_pair());
+  ChildFds fds;
+  fds.ctl = fds.prog = ctl.theirs.get();
+  TRY_SET(out->child_, start_init(plan, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | (plan.clone_flags & CLONE_NEWNET), init_fd, -1, fds));
+  out->socket_ = std::move(ctl.ours);
+  ctl.theirs.reset();
+  TRY(write_template_maps(out->child_.pid, plan.policy, host));
+  TRY(sys::send(out->socket_.get(), {&kBeTemplate, 1}));
+  TRY_SET(Record record, receive_one<Record>(out->socket_.get(), offsetof(Record, op_ns)));
+  if (record.type != RecordType::kReady) return make_error(ErrorCode::kInternal, cat("template: operation ", record.op, ": ", ::strerror(record.err)));
+  return out;
+}
+
+Template::~Template() {
+  if (child_.pid == 0) return;
+  sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it also ends when the socket closes");
+  sys::reap(child_.pid, true).ignore("a destructor has nobody to tell");
+}
+
+Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id) {
+  if (int e = sys::fault("template_make")) return errno_error("template", e);
+  TemplateRequest request{TemplateAsk::kMakeCell, cell_id >= kFirstId ? cell_id - kFirstId + 1 : 0, -1};
+  std::vector<int> sent(fds.standard, fds.standard + 3);
+  sent.push_back(fds.ctl);
+  sent.push_back(fds.prog);
+  sent.push_back(fds.lock >= 0 ? fds.lock : fds.ctl);
+  sent.insert(sent.end(), fds.inherited.begin(), fds.inherited.end());
+  TRY(sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}, sent));
+  TRY_SET(TemplateReply reply, receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply)));
+  spare_ = reply.spare;
+  if (reply.err != 0) return errno_error("clone from the template", reply.err);
+  Made made;
+  made.net = reply.net;
+  made.child.pid = reply.pid;
+  // It is our own child and nobody else reaps it, so the number cannot have passed to another.
+  made.child.pidfd = sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, reply.pid, 0)));
+  if (!made.child.pidfd.valid()) return errno_error("pidfd_open", errno);
+  return made;
+}
+
+void Template::give_back(int net) {
+  TemplateRequest request{TemplateAsk::kTakeBackNet, 0, net};
+  sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}).ignore("it is not used again then");
+}
+
+void Template::stock_net() {
+  TemplateRequest request{TemplateAsk::kStockNet, 0, -1};
+  if (sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request})) ++spare_;
+}
+
+}  // namespace hotcell
