@@ -36,6 +36,8 @@ class Launcher {
   virtual Result<RunId> start(const Policy& policy, Request request, Done done) = 0;
   virtual Result<void> step(std::chrono::milliseconds at_most) = 0;
   virtual void cancel(RunId id) = 0;   // safe in a signal handler's aftermath, not inside one
+  // Every process of the cell stops where it is, or goes on. Its wall clock runs on. Needs a cgroup.
+  virtual Result<void> freeze(RunId id, bool frozen) = 0;
   virtual std::size_t running() const = 0;
   virtual int poll_fd() const = 0;     // readable when step() has something to do
 

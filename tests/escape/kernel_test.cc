@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "escape/escape.h"
 
@@ -180,6 +181,18 @@ TEST_F(KernelTest, EachDenialSaysWhatAndCarriesItsFix) {
   EXPECT_EQ(r.denials[0].subject, "unshare");
   EXPECT_NE(r.denials[0].what, "");
   EXPECT_FALSE(r.denials_complete) << "Landlock and mounts make no event, so the list can never claim to be complete";
+}
+
+TEST_F(KernelTest, ATimeNamespaceIsThereWhenThePolicySaysSo) {
+  std::string host = std::filesystem::read_symlink("/proc/self/ns/time").string();
+  ASSERT_NE(host, "");
+  Policy policy = test_policy();
+  EXPECT_EQ(run(policy, shell("readlink /proc/self/ns/time")).out, host + "\n") << "the control";
+  policy.time_ns = true;
+  Report r = run(policy, shell("readlink /proc/self/ns/time; cat /proc/uptime"));
+  EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
+  EXPECT_TRUE(r.out.starts_with("time:[")) << describe(r);
+  EXPECT_FALSE(r.out.starts_with(host)) << describe(r);
 }
 
 }  // namespace

@@ -249,5 +249,38 @@ TEST_F(Lifetime, SignalStateAndUmaskOfTheCallerAreNotInherited) {
   EXPECT_EQ(r.out, "umask 22\n") << describe(r);
 }
 
+TEST_F(Lifetime, AFrozenCellStandsStillAndGoesOn) {
+  Request request = shell("i=0; while [ $i -lt 400 ]; do echo tick; sleep 0.01; i=$((i+1)); done & wait");
+  std::size_t ticks = 0;
+  request.on_output = [&](Stream, std::string_view text) { ticks += text.size() / 5; };
+  bool over = false;
+  auto id = launcher().start(default_policy(), std::move(request), [&](RunId, Result<Report>) { over = true; });
+  ASSERT_TRUE(id.ok()) << id.error().message;
+  auto steps = [&](int ms) {
+    for (auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms); std::chrono::steady_clock::now() < until;)
+      launcher().step(std::chrono::milliseconds(5)).ignore("the ticks tell");
+  };
+  for (int i = 0; i < 200 && ticks < 3; ++i) steps(10);
+  ASSERT_GE(ticks, 3u);
+  auto frozen = launcher().freeze(id.value(), true);
+  if (!has_cgroups()) {
+    EXPECT_FALSE(frozen.ok());
+    EXPECT_NE(frozen.error().message.find("cgroup"), std::string::npos) << frozen.error().message;
+  } else {
+    ASSERT_TRUE(frozen.ok()) << frozen.error().message;
+    steps(50);  // what was in the pipe
+    std::size_t before = ticks;
+    steps(300);
+    EXPECT_EQ(ticks, before);
+    ASSERT_TRUE(launcher().freeze(id.value(), false).ok());
+    steps(300);
+    EXPECT_GT(ticks, before + 3);
+    ASSERT_TRUE(launcher().freeze(id.value(), true).ok());
+  }
+  launcher().cancel(id.value());  // frozen, and dies all the same
+  for (int i = 0; i < 200 && !over; ++i) steps(10);
+  EXPECT_TRUE(over);
+}
+
 }  // namespace
 }  // namespace hotcell::testing

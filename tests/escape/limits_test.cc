@@ -329,8 +329,8 @@ TEST_F(Limited, SleeperEndsForWallTimeAndTheHookIsCalled) {
 TEST_F(Limited, TooManyProcessesIsTheReason) {
   for (const char* name : {"many_processes", "many_threads"}) {
     Report r = run(policy_, program(name));
-    // Without a cgroup the ceiling is as firm, but the kernel does not tell that it was hit.
-    EXPECT_EQ(exit_reason(r), has_cgroups() ? "processes" : "exited") << name << ": " << describe(r);
+    // Without a cgroup the ceiling is as firm, but the kernel does not tell that it was hit: only a sample may.
+    EXPECT_TRUE(exit_reason(r) == "processes" || (!has_cgroups() && exit_reason(r) == "exited")) << name << ": " << describe(r);
     // The first is the program itself; init is not counted.
     EXPECT_EQ(r.out, "9 11\n") << name << " (created, errno)";
     EXPECT_EQ(layer_status(r, Layer::kProcesses), LayerStatus::kFull);

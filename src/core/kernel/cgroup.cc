@@ -46,7 +46,11 @@ void sweep_folder(const std::string& folder) {
     if (!pid || start_time_of(static_cast<int>(*pid)) == parts[1]) continue;
     std::string path = cat(folder, "/", name);
     sys::Fd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (dir.valid()) kill_members(dir.get());
+    if (dir.valid()) {
+      // On v1 what is frozen does not even die.
+      sys::write_file_at(dir.get(), "freezer.state", "THAWED").ignore("not a freezer");
+      kill_members(dir.get());
+    }
     ::rmdir(path.c_str());
   }
 }

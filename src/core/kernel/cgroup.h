@@ -31,7 +31,7 @@ class Cgroup {
   virtual CgroupSample full_sample() = 0;               // and everything else, for the account
   virtual int memory_event_fd() const = 0;              // readable when the kernel ran out of memory for it; -1: sampling will tell
   virtual void kill_all() = 0;
-  virtual Result<void> freeze(bool frozen) = 0;
+  virtual Result<void> freeze(bool frozen) = 0;         // every process stops where it is; on v1 it must be thawed to die
   virtual bool remove() = 0;                            // false: still busy, try again
   virtual bool like_new() = 0;                          // empty, and the next cell's account could not tell it from a new one
   const Limits& limits() const { return limits_; }

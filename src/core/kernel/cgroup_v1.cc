@@ -37,6 +37,9 @@ class CgroupV1 final : public Cgroup {
 
   Result<void> create(const CgroupHost& host, const std::string& name, const Limits& limits) {
     limits_ = limits;
+    name_ = name;
+    for (const auto& c : host.v1)
+      if (c.name == "freezer") freezer_folder_ = c.folder;
     for (const auto& j : host.joined(limits.cpus > 0)) {
       Hierarchy h;
       h.controllers = j.controllers;
@@ -120,12 +123,20 @@ class CgroupV1 final : public Cgroup {
     for (const auto& h : hierarchies_) kill_members(h.dir.get());
   }
 
-  Result<void> freeze(bool) override {
-    return make_error(ErrorCode::kUnsupported, "one-shot cells are not frozen");
+  Result<void> freeze(bool frozen) override {
+    if (freezer_folder_.empty()) return make_error(ErrorCode::kUnsupported, "no freezer hierarchy is writable here");
+    if (!freezer_.valid() && !frozen) return {};
+    if (!freezer_.valid()) {
+      TRY(make_cgroup_folder(freezer_folder_, cat(freezer_folder_, "/", name_)).context("freezer"));
+      made_.push_back(cat(freezer_folder_, "/", name_));
+      TRY_SET(freezer_, sys::open(made_.back().c_str(), O_RDONLY | O_DIRECTORY));
+    }
+    TRY(sys::write_file_at(freezer_.get(), "freezer.state", frozen ? "FROZEN" : "THAWED"));
+    return frozen ? move_into_freezer() : Result<void>{};
   }
 
   bool like_new() override {
-    if (removing_) return false;  // part of it may be gone
+    if (removing_ || freezer_.valid()) return false;  // part of it may be gone
     const Hierarchy* p = find("pids");
     // Counters that cannot be set back must be where a cell that did nothing would have left them.
     if (p == nullptr || read_number(p->dir.get(), "pids.current") != 0 || !counters_.tasks_peak.valid()) return false;
@@ -146,6 +157,33 @@ class CgroupV1 final : public Cgroup {
   }
 
  private:
+  // It is joined only when it is wanted: the processes are there by then and move in, each to be frozen as it arrives.
+  // Who was forked meanwhile is found in the next round; those inside fork no more.
+  Result<void> move_into_freezer() {
+    for (int round = 0; round < 100; ++round) {
+      auto inside = members(freezer_.get()), all = members(hierarchies_.front().dir.get());
+      bool moved = false;
+      for (const auto& pid : all) {
+        if (std::find(inside.begin(), inside.end(), pid) != inside.end()) continue;
+        moved = true;
+        if (auto r = sys::write_file_at(freezer_.get(), "cgroup.procs", pid); !r && r.error().err != ESRCH) return std::move(r).error();
+      }
+      if (!moved) return {};
+    }
+    return make_error(ErrorCode::kIo, "its processes multiply faster than they can be frozen");
+  }
+
+  static std::vector<std::string> members(int dir) {
+    std::vector<std::string> out;
+    auto fd = sys::open_at(dir, "cgroup.procs", O_RDONLY);
+    if (!fd) return out;
+    auto text = sys::read_fd(fd.value().get());
+    if (!text) return out;
+    for (auto line : split(text.value(), '\n'))
+      if (!line.empty()) out.emplace_back(line);
+    return out;
+  }
+
   const Hierarchy* find(std::string_view controller) const {
     for (const auto& h : hierarchies_)
       if (std::find(h.controllers.begin(), h.controllers.end(), controller) != h.controllers.end()) return &h;
@@ -164,7 +202,8 @@ class CgroupV1 final : public Cgroup {
   std::vector<Hierarchy> hierarchies_;
   std::vector<std::string> made_;
   Counters counters_;
-  sys::Fd event_;
+  sys::Fd event_, freezer_;
+  std::string name_, freezer_folder_;
   bool removing_ = false;
   std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
 };

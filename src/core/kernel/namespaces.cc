@@ -52,7 +52,10 @@ void plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) 
   plan_join_cgroups(policy, host, plan);
   // After joining, so that the cell's own group is its root and no path of the host shows.
   plan.add({.kind = OpKind::kUnshare, .layer = Layer::kCgroupNs, .a = CLONE_NEWCGROUP}, "cgroup namespace");
-  if (policy.time_ns) plan.add({.kind = OpKind::kUnshare, .layer = Layer::kUserNs, .a = CLONE_NEWTIME}, "time namespace");
+  if (policy.time_ns) {
+    plan.add({.kind = OpKind::kUnshare, .layer = Layer::kUserNs, .a = CLONE_NEWTIME}, "time namespace");
+    plan.set_own_memory();  // a child that shares our memory stays in our time namespace, on older kernels past its exec
+  }
   become(policy.uid, policy.gid, kOnlyStamped, host, plan);
   plan.add({.kind = OpKind::kHostname, .layer = Layer::kUtsNs, .path = "cell"}, "host name cell");
   if (cell_namespaces(policy) & CLONE_NEWNET)

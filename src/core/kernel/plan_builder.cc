@@ -66,6 +66,7 @@ Result<std::string> PlanBuilder::bytes() const {
   header.strings = static_cast<std::uint32_t>(sizeof header + ops_.size() * sizeof(Op));
   header.size = static_cast<std::uint32_t>(header.strings + strings_.size());
   header.flat = flat_ ? 1 : 0;
+  header.own_memory = own_memory_ ? 1 : 0;
   header.uid = uid_;
   header.gid = gid_;
   header.clone_flags = clone_flags_;

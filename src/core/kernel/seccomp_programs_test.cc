@@ -72,6 +72,11 @@ INSTANTIATE_TEST_SUITE_P(
     Programs, SeccompDefaultRuns,
     ::testing::Values(
         Program{"python", "/usr/bin/python3", kPython, "fine", ""},
+        Program{"pandas", "/usr/lib/python3/dist-packages/pandas",
+                "/usr/bin/python3 -c 'import numpy, pandas; m = numpy.random.rand(300, 300); (m @ m).sum(); "
+                "f = pandas.DataFrame({\"a\": range(1000)}); f.to_csv(\"t.csv\"); "
+                "assert pandas.read_csv(\"t.csv\").a.sum() == 499500; print(\"fine\")'",
+                "fine", ""},
         Program{"node", "/usr/bin/node",
                 "node -e 'const "
                 "fs=require(\"fs\"),w=require(\"worker_threads\");fs.writeFileSync(\"a\",\"x\");fs.copyFileSync(\"a\","

@@ -122,6 +122,7 @@ Result<void> Cell::build(const Host& host, int init_fd) {
 
 void Cell::end() {
   if (child_.pid == 0) return;
+  if (frozen_) cgroup_->freeze(false).ignore("on v2 it can be killed all the same");
   // Without a pid namespace only init itself can end its descendants, and does so when this closes.
   if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
   ctl_.reset();

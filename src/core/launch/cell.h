@@ -61,6 +61,7 @@ class Cell {
 
   Result<void> start(Request request);             // parked → running
   void kill(ExitReason reason);                    // the whole tree; the first reason stands
+  Result<void> freeze(bool frozen);
   void tick(Clock::time_point now);                // a timer is due: the deadline, or a sample
   void sample();                                   // limits that the kernel does not hold by itself
   std::optional<Clock::time_point> next_timer() const;
@@ -98,6 +99,7 @@ class Cell {
   CellIds ids_;
   std::unique_ptr<Cgroup> cgroup_;
   std::shared_ptr<Template> template_;
+  bool frozen_ = false;
   int net_ = -1;                                   // the template's number of our net namespace
   std::string flat_workspace_;                     // made by us on the host, removed by us
   sys::Child child_;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "base/strings.h"
 #include "core/launch/cell.h"
@@ -126,8 +127,17 @@ void Cell::on_output(Stream stream, bool draining) {
   }
 }
 
+Result<void> Cell::freeze(bool frozen) {
+  if (!cgroup_) return make_error(ErrorCode::kUnsupported, "without a cgroup a cell cannot be frozen");
+  if (state_ != State::kRunning) return make_error(ErrorCode::kInvalid, "the cell is not running a program");
+  TRY(cgroup_->freeze(frozen).context(frozen ? "freeze" : "thaw"));
+  frozen_ = frozen;
+  return {};
+}
+
 void Cell::kill(ExitReason reason) {
   if (state_ == State::kDead) return;
+  if (std::exchange(frozen_, false)) cgroup_->freeze(false).ignore("on v2 it can be killed all the same");
   // Nobody waits for those that die with their namespace: what they did to disks is asked before.
   if (state_ == State::kRunning && !killed_for_ && !wait_status_) io_ = tree_io(child_.pid);
   if (!killed_for_ && !wait_status_) killed_for_ = reason;

@@ -406,7 +406,7 @@ int g_program_signals;
   g_program_first = i + 1;
   g_program_signals = signals;
   // musl's clone(): the child gets its own stack, and ends when program_main returns, which it does not.
-  int program = clone(program_main, g_program_stack + sizeof g_program_stack, CLONE_VM | SIGCHLD, nullptr);
+  int program = clone(program_main, g_program_stack + sizeof g_program_stack, (g_plan->own_memory ? 0 : CLONE_VM) | SIGCHLD, nullptr);
   if (program < 0) fail(kCtlFd, static_cast<int>(i), errno);
   // What is left to us: the control socket, the lock on our id, the signals.
   auto must = [&](long result) {

@@ -141,6 +141,11 @@ class LauncherImpl final : public Launcher {
   void cancel(RunId id) override {
     if (auto it = runs_.find(id); it != runs_.end()) it->second->cell->kill(ExitReason::kCancelled);
   }
+  Result<void> freeze(RunId id, bool frozen) override {
+    auto it = runs_.find(id);
+    if (it == runs_.end()) return make_error(ErrorCode::kNotFound, "that run is over");
+    return it->second->cell->freeze(frozen);
+  }
   std::size_t running() const override {
     return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return !r.second->for_stock; }));
   }
