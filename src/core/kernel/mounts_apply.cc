@@ -167,10 +167,9 @@ int apply_mask(ApplyContext& ctx, const Op& op) noexcept {
 }
 
 int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept {
-  // A detached, writable view of the workspace for the launcher, who fills it even where the cell's own is read-only.
-  // Without a mount namespace (kOptional) the folder itself has to do.
-  int fd = (op.flags & kOptional) ? open(ctx.text(op.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                  : open_tree(AT_FDCWD, ctx.text(op.path), 0);
+  // The workspace as it is before the bind that strict makes read-only, for the launcher, who fills it. Not a detached
+  // copy of the mount: letting go of that waits for an RCU grace period.
+  int fd = open(ctx.text(op.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -errno;
   ctx.slots[op.slot] = fd;
   return 0;

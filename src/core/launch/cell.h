@@ -1,6 +1,7 @@
 // One living cell, from clone to the last byte of output. A state machine without a loop of its own: the launcher's
 // epoll tells it what is ready.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct CellLeavings {
   std::unique_ptr<Cgroup> cgroup;
   std::shared_ptr<Template> from;
   int net = -1;
+  std::shared_ptr<std::atomic<bool>> unmounted = {};  // set while somebody else takes the mounts apart
 };
 
 class Cell {

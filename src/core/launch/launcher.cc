@@ -355,7 +355,7 @@ class LauncherImpl final : public Launcher {
       if (it == runs_.end()) continue;
       std::unique_ptr<Run> run = std::move(it->second);
       runs_.erase(it);
-      forget_source(*run->cell);
+      forget_lasting(*run->cell);
       if (run->for_stock) {
         forget_stocked(*run);
       } else if (run->done) {
@@ -367,11 +367,14 @@ class LauncherImpl final : public Launcher {
     }
   }
 
-  // The caller has the same open file: closing our descriptor would leave it in epoll for good.
-  void forget_source(Cell& cell) {
-    std::uint32_t bit = 1u << static_cast<unsigned>(Cell::Source::kStdinSource);
-    if (cell.registered & bit) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, cell.fd(Cell::Source::kStdinSource), nullptr);
-    cell.registered &= ~bit;
+  // What is not closed with the cell would stay in epoll for good: the caller has the same open file as its stdin, and
+  // its cgroup may serve another.
+  void forget_lasting(Cell& cell) {
+    for (auto source : {Cell::Source::kStdinSource, Cell::Source::kMemory}) {
+      std::uint32_t bit = 1u << static_cast<unsigned>(source);
+      if (cell.registered & bit) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, cell.fd(source), nullptr);
+      cell.registered &= ~bit;
+    }
   }
 
   void forget_stocked(Run& run) {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMostKept = 16, kMostSpareCgroups = 32;
 constexpr unsigned kSpareNets = 2;
+constexpr auto kFreshFor = std::chrono::milliseconds(10);  // a dozen lstat: not for each of a thousand requests a second
 
 bool fresh(const Plan& plan) {
   for (const auto& source : plan.builder.sources()) {
@@ -27,9 +28,12 @@ Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
   bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty();
   for (std::size_t i = kept_.size(); keep && i-- > 0;) {
     if (kept_[i]->plan->policy != policy) continue;
-    if (!fresh(*kept_[i]->plan)) {
-      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
-      break;
+    if (auto now = std::chrono::steady_clock::now(); now - kept_[i]->looked > kFreshFor) {
+      if (!fresh(*kept_[i]->plan)) {
+        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
+      kept_[i]->looked = now;
     }
     std::rotate(kept_.begin() + static_cast<std::ptrdiff_t>(i), kept_.begin() + static_cast<std::ptrdiff_t>(i) + 1, kept_.end());
     return kept_.back();
@@ -64,8 +68,11 @@ CellParts Parts::for_cell(Kept& kept, bool soon_more) {
 
 void Parts::clear_away() {
   std::erase_if(leaving_, [this](CellLeavings& l) {
+    // One launcher that runs one program does it itself, and has nobody to keep waiting.
+    if (l.mounts.valid() && l.from) l.unmounted = undertaker_.bury(std::move(l.mounts));
     l.mounts.reset();
     if (l.from && l.net >= 0) l.from->give_back(std::exchange(l.net, -1));
+    if (l.unmounted && !l.unmounted->load()) return false;
     if (!l.cgroup) return true;
     if (spare_.size() < kMostSpareCgroups && l.cgroup->like_new()) {
       spare_.push_back(std::move(l.cgroup));

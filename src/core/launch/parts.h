@@ -7,6 +7,7 @@
 
 #include "core/launch/cell.h"
 #include "core/launch/plan.h"
+#include "core/launch/undertaker.h"
 
 namespace hotcell {
 
@@ -15,6 +16,7 @@ struct Kept {
   std::shared_ptr<Plan> plan;
   std::shared_ptr<Template> from;
   unsigned uses = 0;
+  std::chrono::steady_clock::time_point looked{};  // at the files it shows
   bool no_template = false;  // it cannot or could not be made: cells are made in one go, and meet the error if there is one
 };
 
@@ -43,6 +45,7 @@ class Parts {
   std::vector<std::shared_ptr<Kept>> kept_;  // the last used comes last
   std::vector<std::unique_ptr<Cgroup>> spare_;
   std::vector<CellLeavings> leaving_;
+  Undertaker undertaker_;
 };
 
 }  // namespace hotcell
