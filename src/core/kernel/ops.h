@@ -58,11 +58,13 @@ inline constexpr int kCtlFd = 3, kProgFd = 4, kPlanFd = 5, kLockFd = 6;
 inline constexpr char kBeCell = 'c', kBeTemplate = 't';
 
 // launcher → template. kMakeCell comes with the descriptors 0, 1, 2, control, program, lock and the inherited ones.
-enum class TemplateAsk : uint32_t { kMakeCell = 1, kTakeBackNet, kStockNet };
+enum class TemplateAsk : uint32_t { kMakeCell = 1, kTakeBack, kStockNet };
+inline constexpr uint32_t kMostBacks = 16;
 struct TemplateRequest {
   TemplateAsk ask;
   uint32_t id;   // kMakeCell: of the cell's user in the template's user namespace; 0: the only one there is
-  int32_t net;   // kTakeBackNet: its number
+  uint32_t backs;  // net namespaces whose cells are gone
+  int32_t back[kMostBacks];
 };
 struct TemplateReply {
   int32_t pid, err, net;
@@ -76,6 +78,7 @@ struct Record {
   int32_t err;
   int32_t status;    // of the program, as wait4 gives it
   uint64_t user_us, system_us, max_rss_kib;
+  uint64_t end_ns;   // kExited: when, by the monotonic clock
   uint32_t op_ns[kMaxOps];  // kReady only; sent up to op_count
 };
 

@@ -137,7 +137,6 @@ Cell::~Cell() {
 
 int Cell::fd(Source source) const {
   switch (source) {
-    case Source::kCtl: return ctl_.get();
     case Source::kProg: return prog_.get();
     case Source::kStdout: return out_.get();
     case Source::kStderr: return err_.get();

@@ -45,7 +45,7 @@ struct CellLeavings {
 class Cell {
  public:
   enum class State : unsigned char { kSettingUp, kParked, kRunning, kDead };
-  enum class Source : unsigned char { kCtl, kProg, kStdout, kStderr, kStdin, kStdinSource, kPidfd, kListener, kMemory };
+  enum class Source : unsigned char { kProg, kStdout, kStderr, kStdin, kStdinSource, kPidfd, kListener, kMemory };
 
   // Clones and lets init begin; the cell is usable once prog() has brought its ready record.
   static Result<std::unique_ptr<Cell>> spawn(std::shared_ptr<Plan> plan, const Host& host, int init_fd, CellParts parts = {});

@@ -58,7 +58,7 @@ Result<void> Cell::on_ctl() {
     system_us_ = record.system_us;
     rss_kib_ = record.max_rss_kib;
     // The program is over; what it left behind is being killed as init exits.
-    end_ = Clock::now();
+    end_ = std::max(started_, Clock::time_point(Nanoseconds(record.end_ns)));
   }
   return {};
 }
@@ -137,6 +137,7 @@ Result<void> Cell::freeze(bool frozen) {
 
 void Cell::kill(ExitReason reason) {
   if (state_ == State::kDead) return;
+  if (state_ == State::kRunning && ctl_.valid()) on_ctl().ignore("whether it has ended by itself is all that matters");
   if (std::exchange(frozen_, false)) cgroup_->freeze(false).ignore("on v2 it can be killed all the same");
   // Nobody waits for those that die with their namespace: what they did to disks is asked before.
   if (state_ == State::kRunning && !killed_for_ && !wait_status_) io_ = tree_io(child_.pid);
@@ -228,8 +229,9 @@ void Cell::on_pidfd() {
   io_.read = std::max(io_.read, static_cast<std::uint64_t>(reaped.value()->usage.ru_inblock) * 512);
   io_.written = std::max(io_.written, static_cast<std::uint64_t>(reaped.value()->usage.ru_oublock) * 512);
   child_.pid = 0;
-  if (ctl_.valid())
-    if (auto last = on_ctl(); !last && !error_) error_ = std::move(last).error();
+  // Its end of the socket is closed, so after what it said there is an end of file.
+  for (int i = 0; i < 8 && ctl_.valid(); ++i)
+    if (auto said = on_ctl(); !said && !error_) error_ = std::move(said).error();
   if (prog_.valid() && state_ == State::kRunning) {
     Record record;
     auto m = sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT);

@@ -308,6 +308,7 @@ void report_exit(int status, const rusage& usage) {
   g_record.user_us = static_cast<uint64_t>(usage.ru_utime.tv_sec) * 1000000u + static_cast<uint64_t>(usage.ru_utime.tv_usec);
   g_record.system_us = static_cast<uint64_t>(usage.ru_stime.tv_sec) * 1000000u + static_cast<uint64_t>(usage.ru_stime.tv_usec);
   g_record.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);
+  g_record.end_ns = now_ns();
   raw(SYS_sendto, kCtlFd, at(&g_record), offsetof(Record, op_ns), MSG_NOSIGNAL);
 }
 

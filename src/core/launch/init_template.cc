@@ -158,8 +158,14 @@ int make_cell(const TemplateRequest& request, const int* fds, unsigned count, un
 
 void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned from) {
   TemplateReply reply = {0, 0, -1, 0};
+  auto take_back = [&] {
+    for (unsigned i = 0; i < request.backs && i < kMostBacks; ++i) take_back_net(request.back[i]);
+  };
+  // To look at a net namespace takes as long as to clone: the cell first, if there is one to put it into.
+  bool later = request.ask == TemplateAsk::kMakeCell && spare_nets() > 0;
+  if (!later) take_back();
   switch (request.ask) {
-    case TemplateAsk::kTakeBackNet: take_back_net(request.net); break;
+    case TemplateAsk::kTakeBack: break;
     case TemplateAsk::kStockNet: stock_net(); break;
     case TemplateAsk::kMakeCell: {
       int made = count > static_cast<unsigned>(kPlanFd) ? make_cell(request, fds, count, from, reply.net) : -EINVAL;
@@ -175,6 +181,7 @@ void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned fr
     }
   }
   for (unsigned i = 0; i < count; ++i) close(fds[i]);
+  if (later) take_back();
 }
 
 }  // namespace

@@ -23,7 +23,8 @@
 namespace hotcell {
 namespace {
 
-constexpr Cell::Source kSources[] = {Cell::Source::kCtl,   Cell::Source::kProg,        Cell::Source::kStdout,
+// Not the control socket: what init says there is read when it is gone, or when somebody wants to kill it.
+constexpr Cell::Source kSources[] = {Cell::Source::kProg,        Cell::Source::kStdout,
                                      Cell::Source::kStderr, Cell::Source::kStdin,      Cell::Source::kStdinSource,
                                      Cell::Source::kPidfd, Cell::Source::kListener,    Cell::Source::kMemory};
 
@@ -227,7 +228,8 @@ class LauncherImpl final : public Launcher {
           break;
         case Cell::Source::kStdinSource: want = want && running && pump.wants_source(); break;
         case Cell::Source::kListener: want = want && cell.next_listener == Clock::time_point{}; break;
-        case Cell::Source::kProg: want = want && cell.state() != Cell::State::kParked; break;
+        // Once told what to exec it closes or has failed; both are looked up at the end.
+        case Cell::Source::kProg: want = want && cell.state() == Cell::State::kSettingUp; break;
         default: break;
       }
       if (want == ((cell.registered & bit) != 0)) continue;
@@ -247,7 +249,6 @@ class LauncherImpl final : public Launcher {
     Cell& cell = *run.cell;
     Result<void> result;
     switch (source) {
-      case Cell::Source::kCtl: result = cell.on_ctl(); break;
       case Cell::Source::kProg:
         result = cell.on_prog(host_);
         if (result.ok() && cell.state() == Cell::State::kParked) result = on_ready(run);

@@ -83,12 +83,14 @@ void Parts::clear_away() {
 }
 
 bool Parts::wants_idle_work() const {
-  return std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && k->from->spare_nets() < kSpareNets; });
+  return std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && (k->from->has_news() || k->from->spare_nets() < kSpareNets); });
 }
 
 void Parts::idle_work() {
-  for (const auto& k : kept_)
+  for (const auto& k : kept_) {
+    if (k->from && k->from->has_news()) return k->from->flush();
     if (k->from && k->from->spare_nets() < kSpareNets) return k->from->stock_net();
+  }
 }
 
 void Parts::trim() {

@@ -68,7 +68,8 @@ Template::~Template() {
 
 Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id) {
   if (int e = sys::fault("template_make")) return errno_error("template", e);
-  TemplateRequest request{TemplateAsk::kMakeCell, cell_id >= kFirstId ? cell_id - kFirstId + 1 : 0, -1};
+  TemplateRequest request = ask(TemplateAsk::kMakeCell);
+  request.id = cell_id >= kFirstId ? cell_id - kFirstId + 1 : 0;
   std::vector<int> sent(fds.standard, fds.standard + 3);
   sent.push_back(fds.ctl);
   sent.push_back(fds.prog);
@@ -87,13 +88,28 @@ Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id) {
   return made;
 }
 
+TemplateRequest Template::ask(TemplateAsk what) {
+  TemplateRequest request{};
+  request.ask = what;
+  while (!backs_.empty() && request.backs < kMostBacks) {
+    request.back[request.backs++] = backs_.back();
+    backs_.pop_back();
+  }
+  return request;
+}
+
 void Template::give_back(int net) {
-  TemplateRequest request{TemplateAsk::kTakeBackNet, 0, net};
-  sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}).ignore("it is not used again then");
+  backs_.push_back(net);
+  if (backs_.size() >= kMostBacks) flush();
+}
+
+void Template::flush() {
+  TemplateRequest request = ask(TemplateAsk::kTakeBack);
+  sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}).ignore("they are not used again then");
 }
 
 void Template::stock_net() {
-  TemplateRequest request{TemplateAsk::kStockNet, 0, -1};
+  TemplateRequest request = ask(TemplateAsk::kStockNet);
   if (sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request})) ++spare_;
 }
 

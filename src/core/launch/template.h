@@ -1,6 +1,7 @@
 // A process that has done what all cells of one policy have in common, and stamps them out (init_template.cc).
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "core/launch/child.h"
 #include "core/launch/plan.h"
@@ -20,14 +21,18 @@ class Template {
   };
   // `cell_id`: its host id, where we are root. The plan's operations up to kTemplateEnd are done already.
   Result<Made> make(const ChildFds& fds, unsigned cell_id);
-  void give_back(int net);
+  void give_back(int net);  // its cell is gone; the template hears of it with the next request, or by flush()
+  void flush();
+  bool has_news() const { return !backs_.empty(); }
   void stock_net();  // in idle time
   unsigned spare_nets() const { return spare_; }
 
  private:
   Template() = default;
+  TemplateRequest ask(TemplateAsk what);
   sys::Child child_;
   sys::Fd socket_;
+  std::vector<int> backs_;
   unsigned spare_ = 0;
 };
 
