@@ -2,6 +2,7 @@
 // before and after parking many. Usage: bench_parked_memory [cells]
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -19,7 +20,9 @@ double available_kib() {
   return 0;
 }
 
+// The kernel frees what others have just let go of for seconds afterwards.
 double settled_kib() {
+  ::sleep(6);
   double sum = 0;
   for (int i = 0; i < 10; ++i) {
     ::usleep(50'000);
@@ -31,7 +34,7 @@ double settled_kib() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto count = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 200);
+  auto count = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 400);
   auto launcher = Launcher::create();
   if (!launcher) return 1;
   Policy policy = default_policy();

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   double first = 0;
   if (idle > 0) {
     std::vector<bench::Subject> rested;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 5; ++i) {
       fill(p, policy, 2);
       ::sleep(static_cast<unsigned>(idle));
       std::vector<bench::Subject> once;

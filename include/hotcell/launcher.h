@@ -1,5 +1,6 @@
 // Starts, watches, measures and ends cells. Single-threaded: one Launcher belongs to one thread, and its cells die
-// with that thread (PDEATHSIG). A daemon gives it a process of its own; a one-shot CLI is its own launcher.
+// with that thread (PDEATHSIG); a second, its own, only takes apart what dead cells leave. SIGCHLD must not be ignored:
+// the kernel would reap cells before it is told how they ended. A daemon gives it a process of its own; a one-shot CLI is its own launcher.
 #pragma once
 #include <chrono>
 #include <functional>

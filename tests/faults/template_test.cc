@@ -1,12 +1,15 @@
 // Cells that a template stamps out: what the one before did must not reach the next, and a template that dies or fails
 // must cost time only.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <set>
 #include <sstream>
 
@@ -99,6 +102,105 @@ TEST_F(Stamped, ANetworkThatWasUsedIsNeverSeenAgain) {
       ASSERT_TRUE(is_stamped(used));
       for (int k = 0; k < 3; ++k) EXPECT_EQ(go(shell(fresh)).out, before);
     }
+  }
+}
+
+// Reports of memberships leave seconds after the cell that had them.
+HOTCELL_PROGRAM(join_groups) {
+  int refused = 0;
+  int four = ::socket(AF_INET, SOCK_DGRAM, 0), six = ::socket(AF_INET6, SOCK_DGRAM, 0);
+  ip_mreqn m4{};
+  m4.imr_multiaddr.s_addr = htonl(0xE0010203);
+  m4.imr_ifindex = 1;
+  refused += ::setsockopt(four, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m4, sizeof m4) < 0 && errno == ENODEV;
+  ipv6_mreq m6{};
+  ::inet_pton(AF_INET6, "ff02::1:2", &m6.ipv6mr_multiaddr);
+  m6.ipv6mr_interface = 1;
+  refused += ::setsockopt(six, IPPROTO_IPV6, IPV6_JOIN_GROUP, &m6, sizeof m6) < 0 && errno == ENODEV;
+  group_req g{};
+  g.gr_interface = 1;
+  reinterpret_cast<sockaddr_in*>(&g.gr_group)->sin_family = AF_INET;
+  reinterpret_cast<sockaddr_in*>(&g.gr_group)->sin_addr = m4.imr_multiaddr;
+  refused += ::setsockopt(four, IPPROTO_IP, MCAST_JOIN_GROUP, &g, sizeof g) < 0 && errno == ENODEV;
+  int one = 1;
+  bool others_work = ::setsockopt(four, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
+  return refused == 3 && others_work ? 0 : 1;
+}
+
+HOTCELL_PROGRAM(write_hints) {
+  std::uint64_t hint = 3;
+  int refused = 0, tried = 0;
+  for (const char* path : {"/etc/passwd", "/etc", "/"}) {
+    int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    for (int what : {1036, 1038}) ++tried, refused += ::fcntl(fd, what, &hint) < 0 && errno == EINVAL;
+    ::close(fd);
+  }
+  return refused == tried ? 0 : 1;
+}
+
+TEST_F(Stamped, WhatWouldOutliveTheCellIsRefused) {
+  for (const char* name : {"join_groups", "write_hints"}) {
+    go(shell("true"));
+    Report r = go(carried_program(name));
+    EXPECT_EQ(r.verdict.exit_code, 0) << name << ": " << describe(r);
+  }
+}
+
+// Descriptors under way are counted per user, and an ordinary user's cells are all that user.
+HOTCELL_PROGRAM(hold_descriptors_under_way) {
+  int pair[2], fds[200];
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return 1;
+  for (int& fd : fds) fd = pair[0];
+  char byte = 0;
+  iovec iov{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
+  msghdr msg{};
+  msg.msg_iov = &iov;
+  msg.msg_iovlen = 1;
+  msg.msg_control = control;
+  msg.msg_controllen = sizeof control;
+  cmsghdr* c = CMSG_FIRSTHDR(&msg);
+  c->cmsg_level = SOL_SOCKET;
+  c->cmsg_type = SCM_RIGHTS;
+  c->cmsg_len = CMSG_LEN(sizeof fds);
+  std::memcpy(CMSG_DATA(c), fds, sizeof fds);
+  if (::sendmsg(pair[1], &msg, 0) < 0) return 2;
+  ::dprintf(1, "held\n");
+  for (;;) ::pause();
+}
+
+TEST_F(Stamped, ACellThatHoldsDescriptorsUnderWayStopsNoOther) {
+  Request greedy = carried_program("hold_descriptors_under_way");
+  bool held = false, over = false;
+  greedy.on_output = [&](Stream, std::string_view) { held = true; };
+  auto id = own_->start(default_policy(), std::move(greedy), [&](RunId, Result<Report>) { over = true; });
+  ASSERT_TRUE(id.ok());
+  for (int i = 0; i < 500 && !held; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+  ASSERT_TRUE(held);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(go(shell("ulimit -n; ulimit -Hn")).out, "100\n100\n");
+  own_->cancel(id.value());
+  for (int i = 0; i < 500 && !over; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+}
+
+TEST_F(Stamped, ATemplateThatDiesInIdleTimeIsNoReasonToSpin) {
+  go(shell("true"));
+  go(shell("true"));
+  for (const auto& pid : children()) ::kill(std::stoi(pid), SIGKILL);
+  int steps = 0;
+  for (auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300); std::chrono::steady_clock::now() < until; ++steps)
+    ASSERT_TRUE(own_->step(std::chrono::milliseconds(50)).ok());
+  EXPECT_LT(steps, 100);
+  EXPECT_EQ(go(shell("echo here")).out, "here\n");
+  EXPECT_TRUE(is_stamped(go(shell("true")))) << "another template was made";
+}
+
+TEST_F(Stamped, SignalsAreCleanWithoutAFilterToo) {
+  Policy policy = default_policy();
+  policy.audit["seccomp"] = AuditMode::kObserve;
+  for (int i = 0; i < 2; ++i) {
+    auto r = own_->run(policy, shell("grep -E 'SigBlk|SigIgn' /proc/self/status | tr -d '\\t '"));
+    ASSERT_TRUE(r.ok()) << r.error().message;
+    EXPECT_EQ(r.value().out, "SigBlk:0000000000000000\nSigIgn:0000000000000000\n");
   }
 }
 

@@ -47,7 +47,7 @@ struct PlanHeader {
   int32_t fault_op, fault_errno;  // a test wants this operation to fail; -1: none
   uint32_t flat;               // no pid namespace: init is a subreaper, not pid 1
   uint32_t uid, gid;           // inside
-  uint32_t own_memory, padding;  // the program's process gets a copy of init's memory, not the memory itself
+  uint32_t own_memory, reuse_nets;  // the program's process gets a copy of init's memory, not the memory itself
   uint64_t clone_flags;        // the namespaces of a cell
 };
 

@@ -67,6 +67,7 @@ Result<std::string> PlanBuilder::bytes() const {
   header.size = static_cast<std::uint32_t>(header.strings + strings_.size());
   header.flat = flat_ ? 1 : 0;
   header.own_memory = own_memory_ ? 1 : 0;
+  header.reuse_nets = reuse_nets_ ? 1 : 0;
   header.uid = uid_;
   header.gid = gid_;
   header.clone_flags = clone_flags_;

@@ -49,6 +49,7 @@ class PlanBuilder {
   const std::vector<Inherited>& inherited() const { return inherited_; }
   void set_flat() { flat_ = true; }
   void set_own_memory() { own_memory_ = true; }
+  void set_reuse_nets() { reuse_nets_ = true; }
   void set_cell(std::uint32_t uid, std::uint32_t gid, std::uint64_t clone_flags) { uid_ = uid, gid_ = gid, clone_flags_ = clone_flags; }
   Result<std::string> bytes() const;
 
@@ -60,7 +61,7 @@ class PlanBuilder {
   std::vector<Source> sources_;
   std::string strings_;  // offsets are relative to its start until bytes() lays it out
   unsigned next_slot_ = kWorkSlot;
-  bool flat_ = false, own_memory_ = false;
+  bool flat_ = false, own_memory_ = false, reuse_nets_ = false;
   std::uint32_t uid_ = 0, gid_ = 0;
   std::uint64_t clone_flags_ = 0;
 };

@@ -15,7 +15,9 @@ void plan_rlimits(const Policy& policy, const Host& host, PlanBuilder& plan) {
   auto cpu = static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(l.cpu_time).count());
   add(RLIMIT_CPU, cpu + 1, cpu + 2, cat("CPU ", cpu + 1, " s per process"));
   add(RLIMIT_FSIZE, l.disk.n, l.disk.n, cat("file size ", l.disk.n >> 10, " KiB"));
-  add(RLIMIT_NOFILE, l.open_files, l.open_files, cat("open files ", l.open_files));
+  // Descriptors under way through sockets are counted per user and held against this limit. Where all cells are the
+  // caller, one could so keep the others from handing over theirs: the launcher sets it afterwards (Cell::on_prog).
+  if (host.privileged) add(RLIMIT_NOFILE, l.open_files, l.open_files, cat("open files ", l.open_files));
   // Counts per user and user namespace; init is one of them. Where a pids cgroup counts too it is to refuse first,
   // because it keeps count of what it refused.
   std::uint64_t processes = l.processes + (host.cgroup.pids ? 2u : 1u);

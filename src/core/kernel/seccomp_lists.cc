@@ -160,6 +160,12 @@ constexpr std::uint32_t kUnix = 1, kInet = 2, kInet6 = 10, kNetlink = 16;
 constexpr std::uint32_t kBadIoctls[] = {0x5412, 0x541c, 0x541d, 0x5423};
 // F_SETLEASE stalls other openers of a shared file, F_NOTIFY watches it.
 constexpr std::uint32_t kBadFcntls[] = {1024, 1026};
+// F_SET_RW_HINT and F_SET_FILE_RW_HINT are kept with the inode, on a read-only mount too: a note for the next reader.
+constexpr std::uint32_t kHints[] = {1036, 1038};
+// Joining and leaving groups: IP_{ADD,DROP}_MEMBERSHIP and the like, IPV6_{JOIN,LEAVE}_GROUP and _ANYCAST, MCAST_*.
+// The kernel reports them seconds later, when the cell may be gone and its net namespace another's.
+constexpr std::uint32_t kGroups4[] = {35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48};
+constexpr std::uint32_t kGroups6[] = {20, 21, 27, 28, 42, 43, 44, 45, 46, 47, 48};
 constexpr std::uint32_t kMergeable[] = {12};  // MADV_MERGEABLE
 constexpr std::uint32_t kPersonalities[] = {0, 0xffffffff};
 constexpr std::uint32_t kTcp[] = {0, 6}, kUdp[] = {0, 17};
@@ -226,6 +232,9 @@ constexpr ArgumentRule kArgumentRules[] = {
 
     {"ioctl", {}, 1, kBadIoctls, kNotify, kBothBases, kAnyNet, "terminal injection and line disciplines"},
     {"fcntl", {}, 1, kBadFcntls, kNotify, kBothBases, kAnyNet, "leases and directory notification on shared files"},
+    {"fcntl", {}, 1, kHints, refuse(EINVAL), kBothBases, kAnyNet, "hints that stay with a shared file"},
+    {"setsockopt", {eq(1, 0)}, 2, kGroups4, refuse(ENODEV), kBothBases, kOwnInet, "multicast groups: nobody is there to join"},
+    {"setsockopt", {eq(1, 41)}, 2, kGroups6, refuse(ENODEV), kBothBases, kOwnInet, "multicast groups: nobody is there to join"},
     {"madvise",
      {},
      2,

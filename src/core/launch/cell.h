@@ -84,6 +84,7 @@ class Cell {
  private:
   Cell() = default;
   void on_deadline();
+  Result<void> limit_open_files(int program);
   Result<void> build(const Host& host, int init_fd);
   Result<void> send_exec();
   Result<void> write_files();

@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -72,6 +74,13 @@ Error Cell::failure_of(const Record& record) const {
   return exec ? exec_error(request_.argv[0], record.err) : step_error(*plan_, record);
 }
 
+Result<void> Cell::limit_open_files(int program) {
+  rlimit64 most{plan_->policy.limits.open_files, plan_->policy.limits.open_files};
+  for (int pid : {program, child_.pid})
+    if (::syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, &most, nullptr) < 0) return errno_error("prlimit64 (open files)", errno);
+  return {};
+}
+
 Result<void> Cell::on_prog(const Host& host) {
   if (!prog_.valid()) return {};
   Record record;
@@ -92,6 +101,7 @@ Result<void> Cell::on_prog(const Host& host) {
   if ((record.status & 2) && next < m.fds.size()) listener_ = NotifyListener(std::move(m.fds[next++]));
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
   if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
+  if (!host.privileged) TRY(limit_open_files(m.pid).context("rlimits"));
   op_ns_.assign(record.op_ns, record.op_ns + plan_->builder.entries().size());
   auto before = Clock::now();
   enforcement_ = read_back(m.pid, *plan_, host, cgroup_.get());

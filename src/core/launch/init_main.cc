@@ -227,13 +227,13 @@ int exec_program(char** argv, char** envp) {
   close(kCtlFd);
   if (syscall(SYS_close_range, kPlanFd, kLockFd, 0) < 0) fail(kProgFd, static_cast<int>(first - 1), errno);
   int listener = -1;
+  if (g_role != Role::kStamped) clean_signals();
+  sigprocmask(SIG_SETMASK, &no_signals, nullptr);
   for (unsigned i = first; i < count; ++i) {
     const Op& op = g_ops[i];
     auto kind = static_cast<OpKind>(op.kind);
     if (kind == OpKind::kSeccomp) {
       uint64_t before = now_ns();
-      if (g_role != Role::kStamped) clean_signals();
-      sigprocmask(SIG_SETMASK, &no_signals, nullptr);
       if (static_cast<int>(i) == g_plan->fault_op) fail(kProgFd, static_cast<int>(i), g_plan->fault_errno);
       int result = apply_seccomp(g_ctx.base + op.data, op.data_len / 8, (op.flags & kWantListener) != 0);
       if (result < 0) fail(kProgFd, static_cast<int>(i), -result);

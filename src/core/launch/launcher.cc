@@ -97,7 +97,7 @@ class LauncherImpl final : public Launcher {
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
     if (request.id.empty()) request.id = make_id();
     if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
-    if (Stock* stock = find_stock(policy); stock && !stock->ready.empty()) {
+    if (Stock* stock = find_stock(policy); stock && keep_fresh(*stock) && !stock->ready.empty()) {
       Run& run = *runs_.at(stock->ready.front());
       stock->ready.pop_front();
       run.for_stock = false;
@@ -177,6 +177,20 @@ class LauncherImpl final : public Launcher {
   void trim() override { parts_.trim(); }
 
  private:
+  // Parked cells of a plan that is out of date show what the host had; false: this request shall make its own.
+  bool keep_fresh(Stock& stock) {
+    if (stock.kept->no_template || parts_.up_to_date(*stock.kept)) return true;
+    auto kept = parts_.plan_for(stock.policy());
+    if (!kept) return false;
+    while (!stock.ready.empty()) {
+      discard(stock.ready.back());
+      stock.ready.pop_back();
+    }
+    stock.kept = std::move(kept).value();
+    stock.coming = 0;  // those on their way belong to the old plan and are discarded when they arrive
+    return true;
+  }
+
   // A parked cell that nobody will ask for.
   void discard(RunId id) {
     auto it = runs_.find(id);
@@ -194,10 +208,11 @@ class LauncherImpl final : public Launcher {
   Result<Run*> spawn(Kept& kept, bool soon_more) {
     auto run = std::make_unique<Run>();
     auto cell = Cell::spawn(kept.plan, host_, init_.get(), parts_.for_cell(kept, soon_more));
-    if (!cell && kept.from) {
-      // The template may have been killed. A cell made in one go does not need it, and tells what is wrong if anything is.
+    if (!cell && kept.from && (kept.from->dead() || kept.from->refuses())) {
+      // A cell made in one go needs no template, and tells what is wrong if anything is. A dead one is made anew for the
+      // next; one that lives and cannot clone will not learn it.
+      kept.no_template = kept.from->refuses();
       kept.from.reset();
-      kept.no_template = true;
       cell = Cell::spawn(kept.plan, host_, init_.get());
     }
     TRY_SET(run->cell, std::move(cell));
@@ -287,11 +302,14 @@ class LauncherImpl final : public Launcher {
       set_up_stdin(run);
       return {};
     }
+    bool wanted = false;
     for (auto& s : stocks_)
       if (s->kept->plan.get() == &run.cell->plan()) {
         --s->coming;
         s->ready.push_back(run.id);
+        wanted = true;
       }
+    if (!wanted) run.cell->kill(ExitReason::kCancelled);  // its plan has become out of date meanwhile
     return {};
   }
 
@@ -400,6 +418,7 @@ class LauncherImpl final : public Launcher {
 
   void refill() {
     for (auto& s : stocks_) {
+      keep_fresh(*s);
       if (s->ready.size() + s->coming >= s->wanted) continue;
       auto run = spawn(*s->kept, true);
       if (!run) {

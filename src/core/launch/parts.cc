@@ -1,5 +1,7 @@
 #include "core/launch/parts.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +10,7 @@
 namespace hotcell {
 namespace {
 
-constexpr std::size_t kMostKept = 16, kMostSpareCgroups = 32;
+constexpr std::size_t kMostKept = 16, kMostSpareCgroups = 8;
 constexpr unsigned kSpareNets = 2;
 constexpr auto kFreshFor = std::chrono::milliseconds(10);  // a dozen lstat: not for each of a thousand requests a second
 
@@ -22,18 +24,34 @@ bool fresh(const Plan& plan) {
 
 }  // namespace
 
+void Parts::open(const Host* host, int init_fd, BackendKind backend) {
+  host_ = host;
+  init_fd_ = init_fd;
+  backend_ = backend;
+  mount_table_ = sys::Fd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+}
+
+bool Parts::up_to_date(Kept& kept) {
+  auto now = std::chrono::steady_clock::now();
+  if (now - kept.looked <= kFreshFor) return true;
+  // A template has copies of the mounts below /usr: it would go on showing what the host has unmounted.
+  pollfd table{mount_table_.get(), POLLPRI, 0};
+  if (::poll(&table, 1, 0) > 0 && (table.revents & (POLLPRI | POLLERR))) ++mounts_;
+  if (kept.mounts == 0) kept.mounts = mounts_;
+  if (kept.mounts != mounts_ || !fresh(*kept.plan)) return false;
+  kept.looked = now;
+  return true;
+}
+
 Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
   // A plan with grants looks at paths that may have changed since, and holds them open; a flat one names one cell's folder.
   bool native = backend_ == BackendKind::kNative;
   bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty();
   for (std::size_t i = kept_.size(); keep && i-- > 0;) {
     if (kept_[i]->plan->policy != policy) continue;
-    if (auto now = std::chrono::steady_clock::now(); now - kept_[i]->looked > kFreshFor) {
-      if (!fresh(*kept_[i]->plan)) {
-        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
-        break;
-      }
-      kept_[i]->looked = now;
+    if (!up_to_date(*kept_[i])) {
+      kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
     }
     std::rotate(kept_.begin() + static_cast<std::ptrdiff_t>(i), kept_.begin() + static_cast<std::ptrdiff_t>(i) + 1, kept_.end());
     return kept_.back();
@@ -42,12 +60,14 @@ Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
   TRY_SET(kept->plan, make_plan(policy, *host_, backend_, native ? PlanPurpose::kRun : PlanPurpose::kExplain));
   kept->no_template = !keep || !Template::suits(*kept->plan, *host_);
   if (!keep) return kept;
+  up_to_date(*kept);
   if (kept_.size() >= kMostKept) kept_.erase(kept_.begin());
   kept_.push_back(kept);
   return kept;
 }
 
 void Parts::make_template(Kept& kept) {
+  if (kept.from && kept.from->dead()) kept.from.reset();
   if (kept.from || kept.no_template) return;
   if (auto made = Template::create(*kept.plan, *host_, init_fd_)) kept.from = std::move(made).value();
   else kept.no_template = true;
@@ -83,13 +103,13 @@ void Parts::clear_away() {
 }
 
 bool Parts::wants_idle_work() const {
-  return std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && (k->from->has_news() || k->from->spare_nets() < kSpareNets); });
+  return std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && (k->from->has_news() || k->from->wants_net(kSpareNets)); });
 }
 
 void Parts::idle_work() {
   for (const auto& k : kept_) {
     if (k->from && k->from->has_news()) return k->from->flush();
-    if (k->from && k->from->spare_nets() < kSpareNets) return k->from->stock_net();
+    if (k->from && k->from->wants_net(kSpareNets)) return k->from->stock_net();
   }
 }
 

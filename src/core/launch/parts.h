@@ -15,17 +15,18 @@ namespace hotcell {
 struct Kept {
   std::shared_ptr<Plan> plan;
   std::shared_ptr<Template> from;
-  unsigned uses = 0;
+  unsigned uses = 0, mounts = 0;  // generation of the host's mount table
   std::chrono::steady_clock::time_point looked{};  // at the files it shows
   bool no_template = false;  // it cannot or could not be made: cells are made in one go, and meet the error if there is one
 };
 
 class Parts {
  public:
-  void open(const Host* host, int init_fd, BackendKind backend) { host_ = host, init_fd_ = init_fd, backend_ = backend; }
+  void open(const Host* host, int init_fd, BackendKind backend);
 
-  // Made anew when a file that it shows has been replaced on the host since.
+  // Made anew when a file that it shows has been replaced on the host since, or something was mounted there.
   Result<std::shared_ptr<Kept>> plan_for(const Policy& policy);
+  bool up_to_date(Kept& kept);
   // A template is made for the second request: one alone would only wait longer for it.
   CellParts for_cell(Kept& kept, bool soon_more);
   void make_template(Kept& kept);
@@ -46,6 +47,8 @@ class Parts {
   std::vector<std::unique_ptr<Cgroup>> spare_;
   std::vector<CellLeavings> leaving_;
   Undertaker undertaker_;
+  sys::Fd mount_table_;
+  unsigned mounts_ = 1;
 };
 
 }  // namespace hotcell

@@ -44,6 +44,7 @@ Result<void> plan_seccomp_op(const Policy& policy, const Host& host, Plan& plan)
   }
   TRY_SET(SeccompProgram program, plan_seccomp(request));
   plan.seccomp = true;
+  plan.builder.set_reuse_nets();
   plan.listener = program.has_notify;
   plan.observed = std::move(program.observed);
   std::string_view bytes(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof(program.insns[0]));

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -64,6 +65,9 @@ Template::~Template() {
   if (child_.pid == 0) return;
   sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it also ends when the socket closes");
   sys::reap(child_.pid, true).ignore("a destructor has nobody to tell");
+  // A clone of which it died before it could tell is our child all the same, in its process group, and ends by itself.
+  while (::waitpid(-child_.pid, nullptr, __WALL) > 0) {
+  }
 }
 
 Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id) {
@@ -75,10 +79,15 @@ Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id) {
   sent.push_back(fds.prog);
   sent.push_back(fds.lock >= 0 ? fds.lock : fds.ctl);
   sent.insert(sent.end(), fds.inherited.begin(), fds.inherited.end());
-  TRY(sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}, sent));
-  TRY_SET(TemplateReply reply, receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply)));
+  auto answer = [&]() -> Result<TemplateReply> {
+    TRY(sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}, sent));
+    return receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply));
+  }();
+  dead_ = !answer.ok();
+  TRY_SET(TemplateReply reply, std::move(answer));
   spare_ = reply.spare;
-  if (reply.err != 0) return errno_error("clone from the template", reply.err);
+  refuses_ = reply.err != 0;
+  if (refuses_) return errno_error("clone from the template", reply.err);
   Made made;
   made.net = reply.net;
   made.child.pid = reply.pid;
@@ -105,12 +114,13 @@ void Template::give_back(int net) {
 
 void Template::flush() {
   TemplateRequest request = ask(TemplateAsk::kTakeBack);
-  sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}).ignore("they are not used again then");
+  dead_ = dead_ || !sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}).ok();
 }
 
 void Template::stock_net() {
   TemplateRequest request = ask(TemplateAsk::kStockNet);
   if (sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request})) ++spare_;
+  else dead_ = true;
 }
 
 }  // namespace hotcell

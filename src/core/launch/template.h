@@ -23,9 +23,11 @@ class Template {
   Result<Made> make(const ChildFds& fds, unsigned cell_id);
   void give_back(int net);  // its cell is gone; the template hears of it with the next request, or by flush()
   void flush();
-  bool has_news() const { return !backs_.empty(); }
+  bool has_news() const { return !dead_ && !backs_.empty(); }
+  bool dead() const { return dead_; }       // it did not answer: make another
+  bool refuses() const { return refuses_; }  // it could not clone
   void stock_net();  // in idle time
-  unsigned spare_nets() const { return spare_; }
+  bool wants_net(unsigned least) const { return !dead_ && spare_ < least; }
 
  private:
   Template() = default;
@@ -34,6 +36,7 @@ class Template {
   sys::Fd socket_;
   std::vector<int> backs_;
   unsigned spare_ = 0;
+  bool dead_ = false, refuses_ = false;
 };
 
 }  // namespace hotcell
