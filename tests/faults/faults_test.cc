@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -192,6 +193,26 @@ TEST_F(Faults, CancelEndsTheWholeTree) {
   ASSERT_TRUE(out.has_value());
   ASSERT_TRUE(out->ok());
   EXPECT_EQ(out->value().verdict.reason, ExitReason::kCancelled);
+}
+
+TEST_F(Faults, OnlyGroupsOfOurOwnPidNamespaceAreSwept) {
+  auto folders = matches("/sys/fs/cgroup/memory/hotcell");
+  if (!has_cgroups() || folders.empty()) {
+    EXPECT_NE(::mkdir("/sys/fs/cgroup/memory/hotcell/x", 0755), 0) << "then there is something to sweep, and this must be tested";
+    return;
+  }
+  struct stat st;
+  ASSERT_EQ(::stat("/proc/self/ns/pid", &st), 0);
+  // No process has this pid: the kernel's largest is 4194304.
+  std::string ours = folders[0] + "/4999999-1." + std::to_string(st.st_ino) + "-0";
+  std::string theirs = folders[0] + "/4999999-1." + std::to_string(st.st_ino + 1) + "-0";
+  ASSERT_EQ(::mkdir(ours.c_str(), 0755), 0);
+  ASSERT_EQ(::mkdir(theirs.c_str(), 0755), 0);
+  EXPECT_TRUE(Launcher::create().ok());
+  EXPECT_NE(::access(ours.c_str(), F_OK), 0) << "the control";
+  EXPECT_EQ(::access(theirs.c_str(), F_OK), 0);
+  ::rmdir(ours.c_str());
+  ::rmdir(theirs.c_str());
 }
 
 }  // namespace

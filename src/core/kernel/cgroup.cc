@@ -25,13 +25,23 @@ std::string start_time_of(int pid) {
   return words.size() > 19 ? std::string(words[19]) : std::string();
 }
 
+// A pid means something in its own pid namespace only. Containers may share the folder of cgroups: what another's
+// launcher made is not ours to judge.
+const std::string& own_pid_namespace() {
+  static const std::string number = [] {
+    struct stat st;
+    return ::stat("/proc/self/ns/pid", &st) == 0 ? cat(st.st_ino) : std::string();
+  }();
+  return number;
+}
+
 const std::string& own_prefix() {
   // By pid, since a caller may fork and launch cells on both sides.
   static int pid = 0;
   static std::string prefix;
   if (pid != ::getpid()) {
     pid = ::getpid();
-    prefix = cat(pid, "-", start_time_of(pid), "-");
+    prefix = cat(pid, "-", start_time_of(pid), ".", own_pid_namespace(), "-");
   }
   return prefix;
 }
@@ -43,7 +53,9 @@ void sweep_folder(const std::string& folder) {
     auto parts = split(name, '-');
     if (parts.size() != 3) continue;
     auto pid = parse_u64(parts[0]);
-    if (!pid || start_time_of(static_cast<int>(*pid)) == parts[1]) continue;
+    auto dot = parts[1].find('.');
+    if (!pid || dot == parts[1].npos || parts[1].substr(dot + 1) != own_pid_namespace()) continue;
+    if (start_time_of(static_cast<int>(*pid)) == parts[1].substr(0, dot)) continue;
     std::string path = cat(folder, "/", name);
     sys::Fd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (dir.valid()) {

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Cgroup>> create_cgroup_v1(const CgroupHost& host, const s
 Result<std::unique_ptr<Cgroup>> create_cgroup_v2(const CgroupHost& host, const std::string& name, const Limits& limits);
 Result<std::unique_ptr<Cgroup>> create_cgroup(const CgroupHost& host, const Limits& limits);
 
-// Names are `<launcher pid>-<its start time>-<n>`: a group whose launcher is gone is stale.
+// Names are `<launcher pid>-<its start time>.<its pid namespace>-<n>`: a group whose launcher is gone is stale.
 void sweep_cgroups(const CgroupHost& host);
 
 }  // namespace hotcell
