@@ -74,7 +74,9 @@ Result<void> write_file_at(int dir, const char* path, std::string_view bytes) {
   TRY_SET(Fd fd, open_at(dir, path, O_WRONLY));
   // procfs and cgroupfs take a value in one write or not at all.
   if (int e = fault("write")) return errno_error(cat("write ", path), e);
-  ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
+  ssize_t n;
+  do n = ::write(fd.get(), bytes.data(), bytes.size());
+  while (n < 0 && errno == EINTR);  // a memory limit is given up for a signal, such as that of a child that ended
   if (n < 0) return errno_error(cat("write ", path), errno);
   if (static_cast<std::size_t>(n) != bytes.size()) return make_error(ErrorCode::kIo, cat("write ", path, ": short write"));
   return {};

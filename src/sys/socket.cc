@@ -27,9 +27,11 @@ Result<Message> receive(int fd, std::span<char> buffer, int flags) {
   msg.msg_iovlen = 1;
   msg.msg_control = control;
   msg.msg_controllen = sizeof control;
+  // A peer that went with something of ours unread is reported once, before what it had said itself.
   ssize_t n;
+  int resets = 0;
   do n = ::recvmsg(fd, &msg, flags | MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
+  while (n < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
   Message out;
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
     out.again = true;

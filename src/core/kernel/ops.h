@@ -44,6 +44,7 @@ struct PlanHeader {
   uint32_t magic, size;
   uint32_t op_count, strings;  // ops follow the header; `strings` is an offset from the start
   uint32_t inherited;          // descriptors kFirstInheritedFd… fill slots 0…
+  uint32_t late;               // the last ones of these, which a cell made in one go gets at template_end by message
   int32_t fault_op, fault_errno;  // a test wants this operation to fail; -1: none
   uint32_t flat;               // no pid namespace: init is a subreaper, not pid 1
   uint32_t uid, gid;           // inside

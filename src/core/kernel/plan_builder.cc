@@ -66,6 +66,8 @@ Result<std::string> PlanBuilder::bytes() const {
   header.strings = static_cast<std::uint32_t>(sizeof header + ops_.size() * sizeof(Op));
   header.size = static_cast<std::uint32_t>(header.strings + strings_.size());
   header.flat = flat_ ? 1 : 0;
+  // Only trailing ones: grants are opened first, cgroups are joined last.
+  for (auto it = inherited_.rbegin(); !flat_ && it != inherited_.rend() && it->kind == Inherited::Kind::kCgroupTasks; ++it) ++header.late;
   header.own_memory = own_memory_ ? 1 : 0;
   header.reuse_nets = reuse_nets_ ? 1 : 0;
   header.uid = uid_;

@@ -54,12 +54,12 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   born_ = Clock::now();
   deadline_ = born_ + kSetupTime;
   StepTimer timer(parent_steps_);
-  if (host.cgroup.version != CgroupVersion::kNone) {
-    if (!cgroup_) {
-      TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
-    }
-    counts_cpu_ = host.cgroup.cpuacct;
-    counts_memory_ = host.cgroup.memory;
+  counts_cpu_ = host.cgroup.cpuacct;
+  counts_memory_ = host.cgroup.memory;
+  // v1: init joins after it has built the root, and meanwhile there is time to make the groups.
+  bool late = plan_->backend == BackendKind::kNative && !template_ && host.cgroup.version == CgroupVersion::kV1;
+  if (!late) {
+    TRY(make_cgroup(host));
     timer.mark("cgroup");
   }
   if (host.privileged) {
@@ -87,6 +87,7 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   std::vector<int> tasks = cgroup_ ? cgroup_->tasks_fds() : std::vector<int>{};
   std::vector<int> inherited;
   for (const auto& i : plan_->builder.inherited()) {
+    if (late && i.kind == Inherited::Kind::kCgroupTasks) continue;
     bool there = i.kind == Inherited::Kind::kGrant ? i.index < grants.size() : i.index < tasks.size();
     if (!there) return make_error(ErrorCode::kInternal, "the plan wants a descriptor that was not made");
     inherited.push_back(i.kind == Inherited::Kind::kGrant ? grants[i.index].get() : tasks[i.index]);
@@ -117,7 +118,20 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   if (template_) return {};
   if (plan_->clone_flags != 0) TRY(write_id_maps(child_.pid, plan_->policy, host, ids_.id));
   timer.mark("id_maps");
-  return sys::send(ctl_.get(), {&kBeCell, 1});
+  TRY(sys::send(ctl_.get(), {&kBeCell, 1}));
+  if (!late) return {};
+  TRY(make_cgroup(host));
+  timer.mark("cgroup");
+  tasks = cgroup_->tasks_fds();
+  // An init that has failed and gone has said why.
+  if (auto sent = sys::send(ctl_.get(), {&kBeCell, 1}, tasks); !sent && sent.error().err != EPIPE) return std::move(sent).error();
+  return {};
+}
+
+Result<void> Cell::make_cgroup(const Host& host) {
+  if (cgroup_ || host.cgroup.version == CgroupVersion::kNone) return {};
+  TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
+  return {};
 }
 
 void Cell::end() {

@@ -85,6 +85,7 @@ class Cell {
   Cell() = default;
   void on_deadline();
   Result<void> limit_open_files(int program);
+  Result<void> make_cgroup(const Host& host);
   Result<void> build(const Host& host, int init_fd);
   Result<void> send_exec();
   Result<void> write_files();

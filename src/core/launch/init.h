@@ -13,7 +13,7 @@ enum class Role : uint32_t { kTemplate = kOnlyTemplate, kDirect = kOnlyDirect, k
 
 [[noreturn]] void fail(int socket, int op, int err);
 unsigned run_ops(int socket, Role role, unsigned from, OpKind until);      // returns the index of `until`
-void start_afresh();                                                       // nothing done yet, only inherited descriptors held
+void start_afresh(Role role);                                              // nothing done yet, only inherited descriptors held
 void clean_signals();                                                      // whatever the launcher had ignored
 [[noreturn]] void be_cell(Role role, unsigned from);
 [[noreturn]] void be_template();

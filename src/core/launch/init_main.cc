@@ -146,6 +146,28 @@ void run_checked(int socket, unsigned index) {
   g_record.op_ns[index] = took > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(took);
 }
 
+// The launcher makes the cgroups while we build the root.
+void receive_late(int socket, unsigned index) {
+  if (g_plan->late == 0) return;
+  char byte;
+  iovec iov = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 16)];
+  msghdr msg;
+  memset(&msg, 0, sizeof msg);
+  msg.msg_iov = &iov;
+  msg.msg_iovlen = 1;
+  msg.msg_control = control;
+  msg.msg_controllen = sizeof control;
+  ssize_t n;
+  do n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+  while (n < 0 && errno == EINTR);
+  if (n != 1) _exit(74);  // the launcher is gone, or could not make them and says so itself
+  cmsghdr* c = CMSG_FIRSTHDR(&msg);
+  if (c == nullptr || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int) * g_plan->late))
+    fail(socket, static_cast<int>(index), EPROTO);
+  memcpy(g_ctx.slots + (g_plan->inherited - g_plan->late), CMSG_DATA(c), sizeof(int) * g_plan->late);
+}
+
 }  // namespace
 
 unsigned run_ops(int socket, Role role, unsigned from, OpKind until) {
@@ -153,6 +175,7 @@ unsigned run_ops(int socket, Role role, unsigned from, OpKind until) {
   for (unsigned i = from; i < g_plan->op_count; ++i) {
     auto kind = static_cast<OpKind>(g_ops[i].kind);
     if (kind == until) return i;
+    if (kind == OpKind::kTemplateEnd && role == Role::kDirect) receive_late(socket, i);
     uint32_t whose = g_ops[i].flags & kRoles;
     if (kind != OpKind::kTemplateEnd && (whose == 0 || (whose & static_cast<uint32_t>(role)))) run_checked(socket, i);
   }
@@ -427,9 +450,10 @@ int g_program_signals;
   watch(program, signals);
 }
 
-void start_afresh() {
+void start_afresh(Role role) {
   memset(g_record.op_ns, 0, sizeof g_record.op_ns);
-  for (unsigned i = 0; i < kMaxSlots; ++i) g_ctx.slots[i] = i < g_plan->inherited ? static_cast<int>(kFirstInheritedFd + i) : -1;
+  unsigned there = g_plan->inherited - (role == Role::kStamped ? 0 : g_plan->late);
+  for (unsigned i = 0; i < kMaxSlots; ++i) g_ctx.slots[i] = i < there ? static_cast<int>(kFirstInheritedFd + i) : -1;
 }
 
 namespace {
@@ -445,7 +469,7 @@ namespace {
   if (g_plan->magic != kPlanMagic || g_plan->op_count > kMaxOps || g_plan->inherited > kMaxSlots) _exit(73);
   g_ctx.uid = g_plan->uid;
   g_ctx.gid = g_plan->gid;
-  start_afresh();
+  start_afresh(Role::kDirect);
   umask(022);
   char role;
   ssize_t n;

@@ -152,7 +152,7 @@ int make_cell(const TemplateRequest& request, const int* fds, unsigned count, un
   if (pid < 0) return -errno;
   if (pid > 0) return static_cast<int>(pid);
   arrange(fds, count);
-  start_afresh();
+  start_afresh(Role::kStamped);
   g_ctx.cell_id = request.id;
   be_cell(Role::kStamped, from);
 }
