@@ -161,17 +161,20 @@ int in_weaker_child(Weaken weaken, Check check) {
 }
 
 TEST(Probe, OrdinaryUserIsToldWhatIsMissing) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
+  // Root becomes one, with a foreign group; who is one already stays himself.
   EXPECT_EQ(in_weaker_child(
                 [] {
+                  if (geteuid() != 0) return true;
                   gid_t extra[] = {4};
                   return setgroups(1, extra) == 0 && setresgid(65534, 65534, 65534) == 0 &&
                          setresuid(65534, 65534, 65534) == 0;
                 },
-                [] {
+                [was_root = geteuid() == 0] {
                   Facts f = probe();
-                  return f.find("user")->value == "uid 65534 gid 65534" && f.find("capabilities")->have == Have::kNo &&
-                         f.find("supplementary_groups")->have == Have::kPartial && !f.has("cgroup_memory") &&
+                  auto id = [](auto n) { return std::to_string(n); };
+                  return f.find("user")->value == "uid " + id(geteuid()) + " gid " + id(getegid()) &&
+                         f.find("capabilities")->have == Have::kNo &&
+                         (!was_root || f.find("supplementary_groups")->have == Have::kPartial) && !f.has("cgroup_memory") &&
                          f.find("idmapped_mounts")->have == Have::kNo && f.find("raise_limits")->have == Have::kNo;
                 }),
             0);

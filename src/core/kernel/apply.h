@@ -15,6 +15,17 @@ struct ApplyContext {
 };
 
 int apply_lsm_exec(ApplyContext& ctx, const Op& op) noexcept;
+// Decimal, NUL-terminated; returns the end. snprintf would be a third of init.
+inline char* append_number(char* at, unsigned long n) noexcept {
+  char text[20];
+  int len = 0;
+  do text[len++] = static_cast<char>('0' + n % 10);
+  while ((n /= 10) > 0);
+  while (len > 0) *at++ = text[--len];
+  *at = 0;
+  return at;
+}
+
 int apply_join_cgroup(ApplyContext& ctx, const Op& op) noexcept;
 int apply_identity(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hold_proc(ApplyContext& ctx, const Op& op) noexcept;

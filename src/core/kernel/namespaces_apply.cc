@@ -41,21 +41,11 @@ int write_at(int dir, const char* file, const char* text) {
   return n == size ? 0 : -err;
 }
 
-char* append(char* at, unsigned long n) {
-  char text[20];
-  int len = 0;
-  do text[len++] = static_cast<char>('0' + n % 10);
-  while ((n /= 10) > 0);
-  while (len > 0) *at++ = text[--len];
-  *at = 0;
-  return at;
-}
-
 int write_map(int dir, const char* file, unsigned inside, unsigned outside) {
   char line[64];
-  char* end = append(line, inside);
+  char* end = append_number(line, inside);
   *end++ = ' ';
-  end = append(end, outside);
+  end = append_number(end, outside);
   memcpy(end, " 1", 3);
   return write_at(dir, file, line);
 }

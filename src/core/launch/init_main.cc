@@ -48,6 +48,28 @@ Record g_record;
   _exit(70);
 }
 
+ssize_t receive_with_fds(int socket, void* bytes, size_t size, int* fds, unsigned most, unsigned& count) {
+  constexpr unsigned kMost = 32;
+  iovec iov = {bytes, size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMost)];
+  msghdr msg;
+  memset(&msg, 0, sizeof msg);
+  msg.msg_iov = &iov;
+  msg.msg_iovlen = 1;
+  msg.msg_control = control;
+  msg.msg_controllen = CMSG_SPACE(sizeof(int) * (most < kMost ? most : kMost));
+  ssize_t n;
+  do n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+  while (n < 0 && errno == EINTR);
+  count = 0;
+  if (msg.msg_flags & MSG_CTRUNC) return -1;
+  if (cmsghdr* c = n < 0 ? nullptr : CMSG_FIRSTHDR(&msg); c != nullptr && c->cmsg_type == SCM_RIGHTS) {
+    count = static_cast<unsigned>((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+  }
+  return n;
+}
+
 void clean_signals() {
   for (int s = 1; s < _NSIG; ++s) {
     struct sigaction standard;
@@ -150,22 +172,11 @@ void run_checked(int socket, unsigned index) {
 void receive_late(int socket, unsigned index) {
   if (g_plan->late == 0) return;
   char byte;
-  iovec iov = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 16)];
-  msghdr msg;
-  memset(&msg, 0, sizeof msg);
-  msg.msg_iov = &iov;
-  msg.msg_iovlen = 1;
-  msg.msg_control = control;
-  msg.msg_controllen = sizeof control;
-  ssize_t n;
-  do n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
-  if (n != 1) _exit(74);  // the launcher is gone, or could not make them and says so itself
-  cmsghdr* c = CMSG_FIRSTHDR(&msg);
-  if (c == nullptr || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int) * g_plan->late))
-    fail(socket, static_cast<int>(index), EPROTO);
-  memcpy(g_ctx.slots + (g_plan->inherited - g_plan->late), CMSG_DATA(c), sizeof(int) * g_plan->late);
+  unsigned count;
+  // Nothing: the launcher is gone, or could not make them and says so itself.
+  int* slots = g_ctx.slots + (g_plan->inherited - g_plan->late);
+  if (receive_with_fds(socket, &byte, 1, slots, g_plan->late, count) != 1) _exit(74);
+  if (count != g_plan->late) fail(socket, static_cast<int>(index), EPROTO);
 }
 
 }  // namespace
@@ -188,17 +199,9 @@ char g_exec_bytes[sizeof(ExecHeader) + kExecInline];
 
 // Waits for the launcher's word on what to run. End of file: the launcher is gone or does not want this cell.
 const char* receive_exec(ExecHeader& header) {
-  iovec iov = {g_exec_bytes, sizeof g_exec_bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr msg;
-  memset(&msg, 0, sizeof msg);
-  msg.msg_iov = &iov;
-  msg.msg_iovlen = 1;
-  msg.msg_control = control;
-  msg.msg_controllen = sizeof control;
-  ssize_t n;
-  do n = recvmsg(kProgFd, &msg, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
+  int fd;
+  unsigned count;
+  ssize_t n = receive_with_fds(kProgFd, g_exec_bytes, sizeof g_exec_bytes, &fd, 1, count);
   if (n < static_cast<ssize_t>(sizeof header)) _exit(71);
   memcpy(&header, g_exec_bytes, sizeof header);
   if (header.magic != kExecMagic) _exit(71);
@@ -206,10 +209,7 @@ const char* receive_exec(ExecHeader& header) {
     if (sizeof header + header.bytes != static_cast<size_t>(n)) _exit(71);
     return g_exec_bytes + sizeof header;
   }
-  cmsghdr* c = CMSG_FIRSTHDR(&msg);
-  if (c == nullptr || c->cmsg_type != SCM_RIGHTS) _exit(71);
-  int fd;
-  memcpy(&fd, CMSG_DATA(c), sizeof fd);
+  if (count != 1) _exit(71);
   void* map = mmap(nullptr, header.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
   close(fd);
   if (map == MAP_FAILED) _exit(71);
@@ -340,13 +340,7 @@ void report_exit(int status, const rusage& usage) {
 void kill_descendants() {
   char path[64] = "/proc/self/task/";
   char* end = path + strlen(path);
-  for (long n = getpid(), digits = 1; digits; digits = 0) {
-    char text[20];
-    int len = 0;
-    do text[len++] = static_cast<char>('0' + n % 10);
-    while ((n /= 10) > 0);
-    while (len > 0) *end++ = text[--len];
-  }
+  end = append_number(end, static_cast<unsigned long>(getpid()));
   memcpy(end, "/children", 10);
   for (;;) {
     char buffer[4096];

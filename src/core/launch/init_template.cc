@@ -200,23 +200,10 @@ void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned fr
   if (send(kCtlFd, &g_record, offsetof(Record, op_ns), MSG_NOSIGNAL) < 0) _exit(72);
   for (;;) {
     TemplateRequest request;
-    iovec iov = {&request, sizeof request};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFds)];
-    msghdr msg;
-    memset(&msg, 0, sizeof msg);
-    msg.msg_iov = &iov;
-    msg.msg_iovlen = 1;
-    msg.msg_control = control;
-    msg.msg_controllen = sizeof control;
-    ssize_t n = recvmsg(kCtlFd, &msg, MSG_CMSG_CLOEXEC);
-    if (n < 0 && errno == EINTR) continue;
-    if (n != static_cast<ssize_t>(sizeof request)) _exit(0);  // the launcher is gone or wants no more cells of this policy
     int fds[kMostFds];
-    unsigned count = 0;
-    if (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr && c->cmsg_type == SCM_RIGHTS) {
-      count = static_cast<unsigned>((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-      memcpy(fds, CMSG_DATA(c), count * sizeof(int));
-    }
+    unsigned count;
+    // Anything else: the launcher is gone or wants no more cells of this policy.
+    if (receive_with_fds(kCtlFd, &request, sizeof request, fds, kMostFds, count) != static_cast<ssize_t>(sizeof request)) _exit(0);
     serve(request, fds, count, from);
   }
 }
