@@ -43,7 +43,7 @@ int strength(LayerStatus status) { return status == LayerStatus::kFull ? 2 : sta
 // Which steps a plan has on every host.
 constexpr const char* kOps[] = {"identity", "death_signal", "hostname", "loopback_up", "private_mounts", "unshare", "open_tree", "mount_attr",
                                 "stage", "mkdir", "mkfile", "symlink", "move_mount", "mount_tmpfs", "mount_proc", "mount_devpts", "bind", "mask",
-                                "hold_tree", "pivot_root", "read_only", "rlimit", "drop_caps", "no_new_privs", "ruleset",
+                                "hold_folder", "pivot_root", "read_only", "rlimit", "drop_caps", "no_new_privs", "ruleset",
                                 "path_rule", "restrict", "fork", "session", "chdir", "seccomp"};
 
 TEST_F(Faults, ControlWithoutAFaultTheProgramStarts) {

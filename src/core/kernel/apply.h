@@ -46,7 +46,7 @@ int apply_mount_proc(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_devpts(ApplyContext& ctx, const Op& op) noexcept;
 int apply_bind(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mask(ApplyContext& ctx, const Op& op) noexcept;
-int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept;
+int apply_hold_folder(ApplyContext& ctx, const Op& op) noexcept;
 int apply_pivot_root(ApplyContext& ctx, const Op& op) noexcept;
 int apply_read_only(ApplyContext& ctx, const Op& op) noexcept;
 int apply_rlimit(ApplyContext& ctx, const Op& op) noexcept;

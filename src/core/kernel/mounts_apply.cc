@@ -166,7 +166,7 @@ int apply_mask(ApplyContext& ctx, const Op& op) noexcept {
   return result;
 }
 
-int apply_hold_tree(ApplyContext& ctx, const Op& op) noexcept {
+int apply_hold_folder(ApplyContext& ctx, const Op& op) noexcept {
   // The workspace as it is before the bind that strict makes read-only, for the launcher, who fills it. Not a detached
   // copy of the mount: letting go of that waits for an RCU grace period.
   int fd = open(ctx.text(op.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

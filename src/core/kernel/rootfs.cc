@@ -308,7 +308,7 @@ class RootPlanner {
       plan_.add({.kind = OpKind::kMkdir, .layer = Layer::kDisk, .path = cat(top, f.name), .flags = role, .a = f.mode}, cat("/", f.target));
     if (role == kOnlyDirect) make_mountpoints(true);
     // Before the bind, which strict makes read-only for the cell.
-    plan_.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = cat(top, "/work"), .flags = role}, "the workspace, held for the launcher's files");
+    plan_.add({.kind = OpKind::kHoldFolder, .slot = kWorkSlot, .path = cat(top, "/work"), .flags = role}, "the workspace, held for the launcher's files");
     std::uint64_t attributes = kAttrNoSuid | kAttrNoDev | (policy_.filesystem.writable_scratch ? 0 : kAttrReadOnly);
     for (const auto& f : kFolders)
       plan_.add({.kind = OpKind::kBind, .layer = Layer::kDisk, .path = f.target, .data = cat(top, f.name), .flags = role, .a = attributes},

@@ -139,7 +139,7 @@ int run_op(const Op& op) {
     case OpKind::kMountDevpts: return apply_mount_devpts(g_ctx, op);
     case OpKind::kBind: return apply_bind(g_ctx, op);
     case OpKind::kMask: return apply_mask(g_ctx, op);
-    case OpKind::kHoldTree: return apply_hold_tree(g_ctx, op);
+    case OpKind::kHoldFolder: return apply_hold_folder(g_ctx, op);
     case OpKind::kPivotRoot: return apply_pivot_root(g_ctx, op);
     case OpKind::kReadOnly: return apply_read_only(g_ctx, op);
     case OpKind::kMountTmpfs: return apply_mount_tmpfs(g_ctx, op);

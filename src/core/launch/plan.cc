@@ -102,7 +102,7 @@ Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& c
   } else {
     b.add({.kind = OpKind::kNoNewPrivs, .layer = Layer::kNoNewPrivs}, "no exec raises privileges");
   }
-  b.add({.kind = OpKind::kHoldTree, .slot = kWorkSlot, .path = workspace, .flags = kOptional}, workspace);
+  b.add({.kind = OpKind::kHoldFolder, .slot = kWorkSlot, .path = workspace}, workspace);
   TRY_SET(LandlockSlots slots, plan_landlock_flat(policy, host, plan.grants, workspace, b));
   b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the program's process");
   b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session");
