@@ -1,0 +1,37 @@
+# tree-sitter and its grammars come from npm by the lock file beside package.json; nothing of them is committed. Fetched
+# once for all presets, into build/grammars of the source tree, and again when the lock file changes.
+find_program(HOTCELL_NPM npm REQUIRED)
+set(grammars_home ${PROJECT_SOURCE_DIR}/src/parse/grammars)
+set(grammars_fetched ${PROJECT_SOURCE_DIR}/build/grammars)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${grammars_home}/package-lock.json)
+file(SHA256 ${grammars_home}/package-lock.json grammars_wanted)
+set(grammars_have "")
+if(EXISTS ${grammars_fetched}/.hotcell)
+  file(READ ${grammars_fetched}/.hotcell grammars_have)
+endif()
+if(NOT grammars_have STREQUAL grammars_wanted)
+  message(STATUS "fetching tree-sitter and its grammars")
+  file(MAKE_DIRECTORY ${grammars_fetched})
+  file(COPY ${grammars_home}/package.json ${grammars_home}/package-lock.json DESTINATION ${grammars_fetched})
+  execute_process(COMMAND ${HOTCELL_NPM} ci --ignore-scripts --no-audit --no-fund --omit=dev
+    WORKING_DIRECTORY ${grammars_fetched} RESULT_VARIABLE grammars_failed OUTPUT_VARIABLE grammars_said ERROR_VARIABLE grammars_said)
+  if(grammars_failed)
+    message(FATAL_ERROR "npm ci for the grammars failed: ${grammars_said}")
+  endif()
+  file(WRITE ${grammars_fetched}/.hotcell ${grammars_wanted})
+endif()
+
+set(modules ${grammars_fetched}/node_modules)
+set(core ${modules}/tree-sitter/vendor/tree-sitter/lib)
+set(grammar_sources ${core}/src/lib.c)
+foreach(place IN ITEMS tree-sitter-python tree-sitter-c tree-sitter-cpp tree-sitter-rust tree-sitter-go tree-sitter-java
+    tree-sitter-javascript tree-sitter-typescript/typescript tree-sitter-typescript/tsx)
+  file(GLOB found ${modules}/${place}/src/parser.c ${modules}/${place}/src/scanner.c)
+  set_source_files_properties(${found} PROPERTIES INCLUDE_DIRECTORIES ${modules}/${place}/src COMPILE_OPTIONS "-O1")
+  list(APPEND grammar_sources ${found})
+endforeach()
+# Their code, their warnings. -O1: the tables are data, and the build is three times as fast as with -O2.
+add_library(hotcell_grammars STATIC ${grammar_sources})
+target_include_directories(hotcell_grammars SYSTEM PUBLIC ${core}/include PRIVATE ${core}/src)
+target_compile_options(hotcell_grammars PRIVATE -w -fno-sanitize=all -fstack-protector-strong)
+set_source_files_properties(${core}/src/lib.c PROPERTIES COMPILE_OPTIONS "-O2;-std=gnu11;-D_GNU_SOURCE")
