@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hotcell/result.h"
+#include "parse/source_text.h"
 
 namespace hotcell {
 
@@ -22,20 +23,17 @@ struct SyntaxNode {
   bool named = false, error = false, missing = false;
 };
 
-struct Place {
-  int line = 1, column = 1;             // from 1; columns count characters
-};
-
 class SyntaxTree {
  public:
-  std::string_view text() const { return text_; }
+  const SourceText& source() const { return source_; }
+  std::string_view text() const { return source_.text(); }
   NodeId size() const { return static_cast<NodeId>(nodes_.size()); }
   const SyntaxNode& operator[](NodeId n) const { return nodes_[n]; }
 
   std::string_view kind(NodeId n) const { return kinds_[nodes_[n].kind]; }   // "call", "identifier", "(", …
   bool is(NodeId n, std::string_view kind_name) const { return n != kNoNode && kind(n) == kind_name; }
   std::string_view field(NodeId n) const { return fields_[nodes_[n].field]; }  // "function", "arguments", … or ""
-  std::string_view text(NodeId n) const { return text_.substr(nodes_[n].begin, nodes_[n].end - nodes_[n].begin); }
+  std::string_view text(NodeId n) const { return text().substr(nodes_[n].begin, nodes_[n].end - nodes_[n].begin); }
 
   NodeId parent(NodeId n) const { return nodes_[n].parent; }
   NodeId end_of(NodeId n) const { return nodes_[n].after; }                    // one past its last descendant
@@ -49,16 +47,13 @@ class SyntaxTree {
   bool has_error() const { return first_error_ != kNoNode; }
   NodeId first_error() const { return first_error_; }
 
-  Place place(std::uint32_t offset) const;
-  Place place_of(NodeId n) const { return place(nodes_[n].begin); }
-  std::string_view line_text(int line) const;                                  // without its newline
+  Place place_of(NodeId n) const { return source_.place(nodes_[n].begin); }
 
  private:
   friend Result<SyntaxTree> parse_source(Grammar grammar, std::string text);
-  std::string text_;
+  SourceText source_;
   std::vector<SyntaxNode> nodes_;
   std::vector<std::string_view> kinds_, fields_;  // of the grammar; static strings
-  std::vector<std::uint32_t> lines_;              // where each line begins
   NodeId first_error_ = kNoNode;
 };
 

@@ -22,7 +22,7 @@ TEST(SyntaxTree, HasTheNodesOfTheTextInItsOrder) {
   ASSERT_EQ(given.size(), 2u);
   EXPECT_EQ(t.place_of(given[1]).line, 2);
   EXPECT_EQ(t.place_of(given[1]).column, 16);
-  EXPECT_EQ(t.line_text(2), "os.system('é', 1)");
+  EXPECT_EQ(t.source().line_text(2), "os.system('é', 1)");
   EXPECT_EQ(t.end_of(0), t.size());
 }
 

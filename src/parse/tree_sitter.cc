@@ -87,7 +87,7 @@ Result<SyntaxTree> parse_source(Grammar grammar, std::string text) {
       ts_parser_parse_string(parser.get(), nullptr, text.data(), static_cast<std::uint32_t>(text.size())));
   if (!tree) return make_error(ErrorCode::kLimit, "the parser gave up");
   SyntaxTree out;
-  out.text_ = std::move(text);
+  out.source_ = SourceText(std::move(text));
   std::uint32_t kinds = ts_language_symbol_count(language), fields = ts_language_field_count(language);
   out.kinds_.resize(kinds);
   for (std::uint32_t i = 0; i < kinds; ++i) {
@@ -102,9 +102,6 @@ Result<SyntaxTree> parse_source(Grammar grammar, std::string text) {
   TSTreeCursor cursor = ts_tree_cursor_new(ts_tree_root_node(tree.get()));
   copy_nodes(cursor, out.nodes_, out.first_error_);
   ts_tree_cursor_delete(&cursor);
-  out.lines_.push_back(0);
-  for (std::size_t i = 0; i < out.text_.size(); ++i)
-    if (out.text_[i] == '\n') out.lines_.push_back(static_cast<std::uint32_t>(i + 1));
   return out;
 }
 

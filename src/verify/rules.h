@@ -15,10 +15,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hotcell/report.h"
 #include "hotcell/result.h"
+#include "parse/source_text.h"
 #include "verify/facts.h"
 
 namespace hotcell {
@@ -35,5 +37,25 @@ struct Rule {
 
 // `*` matches anything but `stop`, `**` anything, `?` one character but `stop`. stop 0: none.
 bool glob_matches(std::string_view pattern, std::string_view name, char stop);
+
+// What a profile adds to the rules of the language.
+struct VerifyOptions {
+  VerifyLevel level = VerifyLevel::kDefault;
+  std::vector<std::string> off;               // ids (globs) of rules that do not count
+  std::vector<std::string> imports_allowed;   // not empty: any other module is an error (`*` for all below: "numpy" allows numpy.linalg)
+  std::vector<std::pair<std::string, std::string>> blocklist;  // [module, attribute]
+  std::vector<Rule> rules;                    // the user's own functions, modules and patterns
+  std::vector<std::string> allowed_paths;     // paths (and what is below) that may be read and written
+};
+
+// Findings in the order of the text, one for each rule and place.
+std::vector<Finding> judge(const SourceText& source, std::string_view file, std::span<const Fact> facts,
+                           std::span<const Rule> rules, const VerifyOptions& options);
+
+// One rules.yaml. Errors name file:line. Only the generator and tests read YAML (rules_yaml.cc).
+Result<std::vector<Rule>> read_rules(std::string_view yaml, std::string_view filename);
+
+std::string_view to_string(Severity severity);
+std::string_view to_string(FactKind kind);
 
 }  // namespace hotcell
