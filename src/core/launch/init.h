@@ -10,6 +10,8 @@ extern ApplyContext g_ctx;
 extern const PlanHeader* g_plan;
 extern const Op* g_ops;
 extern Record g_record;
+extern bool g_plan_is_low;                    // right behind our data, not among the far mappings
+extern char g_template_stack[32 << 10];
 
 enum class Role : uint32_t { kTemplate = kOnlyTemplate, kDirect = kOnlyDirect, kStamped = kOnlyStamped };
 
@@ -21,5 +23,7 @@ ssize_t receive_with_fds(int socket, void* bytes, size_t size, int* fds, unsigne
 void clean_signals();                                                      // whatever the launcher had ignored
 [[noreturn]] void be_cell(Role role, unsigned from);
 [[noreturn]] void be_template();
+void give_back_pages(void* from, size_t size);                             // they read as zero from now on
+void forget_template();                                                    // in a clone: what only the template needs
 
 }  // namespace hotcell

@@ -39,6 +39,11 @@ ApplyContext g_ctx;
 const PlanHeader* g_plan;
 const Op* g_ops;
 Record g_record;
+bool g_plan_is_low;
+
+// Beside the record, so that a cell writes to one page and not to two.
+static Role g_role;
+static uint64_t g_before;  // when the operation began: one reading of the clock ends one and begins the next
 
 [[noreturn]] void fail(int socket, int op, int err) {
   g_record.type = RecordType::kFailed;
@@ -80,9 +85,35 @@ void clean_signals() {
 
 namespace {
 
+// The program's process shares our memory until it execs, errno included, so from its birth on we make system calls by
+// hand.
+long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+#if defined(__x86_64__)
+  long result;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+  return result;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  register long x3 __asm__("x3") = d;
+  register long x4 __asm__("x4") = e;
+  register long x5 __asm__("x5") = f;
+  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+#endif
+}
+template <typename T>
+long at(T* pointer) { return reinterpret_cast<long>(pointer); }
+
+// Not by way of the vdso: its pages and their tables would be a stamped cell's for good.
 uint64_t now_ns() {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  raw(SYS_clock_gettime, CLOCK_MONOTONIC, at(&t));
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
@@ -108,8 +139,6 @@ bool send_with_fds(int socket, const void* bytes, size_t size, const int* fds, u
 
 // A stamped cell inherits its template's session, which has no terminal: a group of its own is enough, and does without
 // the scheduler group that the kernel makes for each session (0.1 ms).
-Role g_role;
-
 int apply_session() {
   return (g_role == Role::kStamped ? setpgid(0, 0) : setsid()) < 0 ? -errno : 0;
 }
@@ -161,10 +190,10 @@ int run_op(const Op& op) {
 }
 
 void run_checked(int socket, unsigned index) {
-  uint64_t before = now_ns();
   int result = static_cast<int>(index) == g_plan->fault_op ? -g_plan->fault_errno : run_op(g_ops[index]);
   if (result < 0) fail(socket, static_cast<int>(index), -result);
-  uint64_t took = now_ns() - before;
+  uint64_t now = now_ns(), took = now - g_before;
+  g_before = now;
   g_record.op_ns[index] = took > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(took);
 }
 
@@ -183,10 +212,14 @@ void receive_late(int socket, unsigned index) {
 
 unsigned run_ops(int socket, Role role, unsigned from, OpKind until) {
   constexpr uint32_t kRoles = kOnlyTemplate | kOnlyDirect | kOnlyStamped;
+  g_before = now_ns();
   for (unsigned i = from; i < g_plan->op_count; ++i) {
     auto kind = static_cast<OpKind>(g_ops[i].kind);
     if (kind == until) return i;
-    if (kind == OpKind::kTemplateEnd && role == Role::kDirect) receive_late(socket, i);
+    if (kind == OpKind::kTemplateEnd && role == Role::kDirect) {
+      receive_late(socket, i);
+      g_before = now_ns();
+    }
     uint32_t whose = g_ops[i].flags & kRoles;
     if (kind != OpKind::kTemplateEnd && (whose == 0 || (whose & static_cast<uint32_t>(role)))) run_checked(socket, i);
   }
@@ -196,6 +229,23 @@ unsigned run_ops(int socket, Role role, unsigned from, OpKind until) {
 namespace {
 
 char g_exec_bytes[sizeof(ExecHeader) + kExecInline];
+
+}  // namespace
+
+void give_back_pages(void* from, size_t size) { raw(SYS_madvise, at(from), static_cast<long>(size), MADV_DONTNEED); }
+
+namespace {
+
+// The program's process, with our memory until it execs: no page is copied for the microseconds it lives on it.
+alignas(4096) char g_program_stack[64 << 10];
+
+// What the set-up has touched of a stack is not needed while the cell waits, which may be for long. Our own frame, and
+// what it may use below the stack pointer, stay.
+void give_back(char* stack, size_t size) {
+  auto here = (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) - 512) & ~uintptr_t{0xfff};
+  auto from = reinterpret_cast<uintptr_t>(stack);
+  if (here > from && here < from + size) give_back_pages(stack, here - from);
+}
 
 // Waits for the launcher's word on what to run. End of file: the launcher is gone or does not want this cell.
 const char* receive_exec(ExecHeader& header) {
@@ -252,16 +302,18 @@ int exec_program(char** argv, char** envp) {
   int listener = -1;
   if (g_role != Role::kStamped) clean_signals();
   sigprocmask(SIG_SETMASK, &no_signals, nullptr);
+  g_before = now_ns();
   for (unsigned i = first; i < count; ++i) {
     const Op& op = g_ops[i];
     auto kind = static_cast<OpKind>(op.kind);
     if (kind == OpKind::kSeccomp) {
-      uint64_t before = now_ns();
+      uint64_t before = g_before;
       if (static_cast<int>(i) == g_plan->fault_op) fail(kProgFd, static_cast<int>(i), g_plan->fault_errno);
       int result = apply_seccomp(g_ctx.base + op.data, op.data_len / 8, (op.flags & kWantListener) != 0);
       if (result < 0) fail(kProgFd, static_cast<int>(i), -result);
       if (op.flags & kWantListener) listener = result;
-      g_record.op_ns[i] = static_cast<uint32_t>(now_ns() - before);
+      g_before = now_ns();
+      g_record.op_ns[i] = static_cast<uint32_t>(g_before - before);
     } else if (kind != OpKind::kExec) {
       run_checked(kProgFd, i);
     }
@@ -276,6 +328,7 @@ int exec_program(char** argv, char** envp) {
   if (!send_with_fds(kProgFd, &g_record, offsetof(Record, op_ns) + count * sizeof(uint32_t), fds, fd_count)) _exit(72);
   // A listener in the program's own hands would let it answer its own denials.
   if (syscall(SYS_close_range, kPlanFd, ~0u, 0) < 0) _exit(73);
+  give_back(g_program_stack, sizeof g_program_stack);
 
   ExecHeader header;
   const char* strings = receive_exec(header);
@@ -299,31 +352,6 @@ int exec_program(char** argv, char** envp) {
   // kProgFd is close-on-exec: end of file on it is how the launcher learns that exec succeeded.
   fail(kProgFd, static_cast<int>(count - 1), exec_program(pointers, pointers + header.argc + 1));
 }
-
-// The program's process shares our memory until it execs, errno included, so from its birth on we make system calls by
-// hand.
-long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
-#if defined(__x86_64__)
-  long result;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  register long r9 __asm__("r9") = f;
-  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
-  return result;
-#else
-  register long x8 __asm__("x8") = number;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  register long x3 __asm__("x3") = d;
-  register long x4 __asm__("x4") = e;
-  register long x5 __asm__("x5") = f;
-  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return x0;
-#endif
-}
-template <typename T>
-long at(T* pointer) { return reinterpret_cast<long>(pointer); }
 
 void report_exit(int status, const rusage& usage) {
   g_record.type = RecordType::kExited;
@@ -388,8 +416,6 @@ void kill_descendants() {
   }
 }
 
-// The program's process, with our memory until it execs: no page is copied for the microseconds it lives on it.
-alignas(16) char g_program_stack[64 << 10];
 unsigned g_program_first;
 int g_program_signals;
 
@@ -440,6 +466,10 @@ int g_program_signals;
   must(raw(SYS_close_range, kProgFd, kPlanFd, 0));
   if (signals > static_cast<int>(kFirstInheritedFd)) must(raw(SYS_close_range, kFirstInheritedFd, signals - 1, 0));
   must(raw(SYS_close_range, signals + 1, ~0u, 0));
+  if (role == Role::kStamped) {
+    give_back(g_template_stack, sizeof g_template_stack);
+    forget_template();
+  }
   if (!g_plan->flat) must(raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at(&kInitProgram)));
   watch(program, signals);
 }
@@ -455,8 +485,13 @@ namespace {
 [[noreturn]] void init() {
   struct stat st;
   if (fstat(kPlanFd, &st) < 0 || st.st_size < static_cast<off_t>(sizeof(PlanHeader))) _exit(73);
-  void* map = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ, MAP_SHARED, kPlanFd, 0);
+  // Beside our own data where there is room: each far mapping costs every cell three pages of page tables.
+  extern char end_of_data[] __asm__("_end");
+  auto low = (reinterpret_cast<uintptr_t>(end_of_data) + 0xfffu) & ~uintptr_t{0xfff};
+  void* map = mmap(reinterpret_cast<void*>(low), static_cast<size_t>(st.st_size), PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, kPlanFd, 0);
+  if (map == MAP_FAILED) map = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ, MAP_SHARED, kPlanFd, 0);
   if (map == MAP_FAILED) _exit(73);
+  g_plan_is_low = map == reinterpret_cast<void*>(low);
   g_ctx.base = static_cast<const char*>(map);
   g_plan = static_cast<const PlanHeader*>(map);
   g_ops = reinterpret_cast<const Op*>(g_ctx.base + sizeof(PlanHeader));

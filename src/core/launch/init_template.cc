@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,12 +26,13 @@ namespace hotcell {
 namespace {
 
 struct Net {
-  int ns = -1;
-  bool busy = false;
-  uint64_t looks = 0;
+  int ns;
+  bool there, busy;
+  uint64_t looks;
 };
 constexpr unsigned kMaxNets = 256, kMostSpare = 16;  // each costs some 150 KiB
-Net g_nets[kMaxNets];
+// Whole pages, all zero at first: a clone gives them back.
+alignas(4096) Net g_nets[kMaxNets];
 uint64_t g_seed;
 
 // Everything that a program without capabilities could leave behind in a net namespace shows in one of these: packets
@@ -70,13 +72,13 @@ int make_net(Net& net) {
   if (int err = apply_loopback_up(g_ctx, lo); err < 0) return err;
   int fd = openat(g_ctx.proc, "self/ns/net", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
-  net = {fd, false, looks_of_this_net()};
+  net = {fd, true, false, looks_of_this_net()};
   return 0;
 }
 
 unsigned spare_nets() {
   unsigned count = 0;
-  for (const auto& n : g_nets) count += n.ns >= 0 && !n.busy ? 1 : 0;
+  for (const auto& n : g_nets) count += n.there && !n.busy ? 1 : 0;
   return count;
 }
 
@@ -84,14 +86,14 @@ unsigned spare_nets() {
 int enter_net() {
   Net* empty = nullptr;
   for (auto& n : g_nets) {
-    if (n.ns < 0) empty = &n;
-    if (n.ns < 0 || n.busy) continue;
+    if (!n.there) empty = &n;
+    if (!n.there || n.busy) continue;
     if (setns(n.ns, CLONE_NEWNET) < 0) return -errno;
     n.busy = true;
     return static_cast<int>(&n - g_nets);
   }
   // With all numbers given out the next ones are not counted and not kept.
-  Net uncounted;
+  Net uncounted = {};
   Net& net = empty != nullptr ? *empty : uncounted;
   if (int err = make_net(net); err < 0) return err;
   net.busy = true;
@@ -103,18 +105,18 @@ int enter_net() {
 void take_back_net(int number) {
   if (number < 0 || number >= static_cast<int>(kMaxNets)) return;
   Net& net = g_nets[number];
-  if (net.ns < 0 || !net.busy) return;
+  if (!net.there || !net.busy) return;
   net.busy = false;
   // The filter is part of the proof: without it a program could leave timers behind that send later.
   bool untouched = g_plan->reuse_nets && spare_nets() <= kMostSpare && setns(net.ns, CLONE_NEWNET) == 0 && net.looks != 0 && looks_of_this_net() == net.looks;
   if (untouched) return;
   close(net.ns);
-  net.ns = -1;
+  net.there = false;
 }
 
 void stock_net() {
   for (auto& n : g_nets)
-    if (n.ns < 0) {
+    if (!n.there) {
       make_net(n);  // without it the next cell makes its own, and meets the error
       return;
     }
@@ -185,9 +187,24 @@ void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned fr
   if (later) take_back();
 }
 
+// Clones inherit our memory, and what they write to becomes theirs: so they get little of it. The stack we were started
+// with, its page tables and the vdso are let go of; what is left lies within the two megabytes that one page table
+// covers.
+void leave_far_mappings() {
+#if defined(__x86_64__)
+  constexpr unsigned long kFar = 1ul << 30, kEnd = (1ul << 47) - 4096;
+  if (g_plan_is_low) munmap(reinterpret_cast<void*>(kFar), kEnd - kFar);
+#endif
+}
+
 }  // namespace
 
-[[noreturn]] void be_template() {
+alignas(4096) char g_template_stack[32 << 10];
+
+namespace {
+
+[[noreturn]] void template_main() {
+  leave_far_mappings();
   unsigned from = run_ops(kCtlFd, Role::kTemplate, 0, OpKind::kTemplateEnd) + 1;
   clean_signals();
   if (setsid() < 0) fail(kCtlFd, static_cast<int>(from - 1), errno);  // no terminal, for our clones neither
@@ -206,6 +223,23 @@ void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned fr
     if (receive_with_fds(kCtlFd, &request, sizeof request, fds, kMostFds, count) != static_cast<ssize_t>(sizeof request)) _exit(0);
     serve(request, fds, count, from);
   }
+}
+
+}  // namespace
+
+void forget_template() {
+  static_assert(sizeof g_nets % 4096 == 0);
+  give_back_pages(g_nets, sizeof g_nets);
+}
+
+[[noreturn]] void be_template() {
+  char* top = g_template_stack + sizeof g_template_stack;
+#if defined(__x86_64__)
+  __asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tcall *%1" : : "r"(top), "r"(&template_main) : "memory");
+#else
+  __asm__ volatile("mov sp, %0\n\tmov x29, xzr\n\tblr %1" : : "r"(top), "r"(&template_main) : "memory");
+#endif
+  __builtin_unreachable();
 }
 
 }  // namespace hotcell
