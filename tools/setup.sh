@@ -4,10 +4,17 @@
 
 say() { printf 'hotcell: %s\n' "$*" >&2; }
 
-# Packages of the given groups that are not installed, one per line.
+# Packages of the given groups that are not installed, one per line. `cmd=NAME` before the reason: the command will do,
+# whatever package it came from.
 missing_packages() (
   wanted=
-  while read -r group package _; do
+  while read -r group package reason; do
+    case $reason in
+      cmd=*)
+        name=${reason%% *}
+        command -v "${name#cmd=}" >/dev/null 2>&1 && continue
+        ;;
+    esac
     for g in "$@"; do
       [ "$group" = "$g" ] && wanted="$wanted $package"
     done

@@ -33,6 +33,7 @@ enum class OnOutput : std::uint8_t { kKill, kTruncate };
 enum class NetworkMode : std::uint8_t { kNone, kProxy, kHost };
 enum class RuleMode : std::uint8_t { kAllowlist, kBlocklist, kOpen, kClosed };
 enum class AuditMode : std::uint8_t { kEnforce, kObserve };
+enum class VerifyLevel : std::uint8_t { kDefault, kStrict };
 
 // Where a statement was written, so that an error or `explain` can name it: "strict.yaml:12" or "--read".
 struct FsGrant {
@@ -74,6 +75,16 @@ struct Environment {
   bool operator==(const Environment&) const = default;
 };
 
+// What verification of a source minds. Its own rules are on unless `off` names them.
+struct SourceRules {
+  VerifyLevel level = VerifyLevel::kDefault;  // strict: also what is hostile only outside a cell, such as a process start
+  std::vector<std::string> off;               // ids or globs of ids
+  std::vector<std::string> functions, modules;
+  std::vector<std::string> patterns;          // regular expressions (RE2) over each line of code
+  std::vector<std::string> allowed_paths;     // with what is below them
+  bool operator==(const SourceRules&) const = default;
+};
+
 struct Policy {
   std::string name = "default";
   std::string description;
@@ -89,10 +100,12 @@ struct Policy {
   std::set<Layer> required;                     // `--require`: missing here is an error, not a report
   std::map<std::string, AuditMode> audit;       // layer or stage → mode; absent means enforce
   // Read by language plugins and the verifier.
+  SourceRules rules;
   std::vector<std::string> imports_allowed;
   std::vector<std::pair<std::string, std::string>> blocklist;
   std::vector<std::string> stages_pre, stages_post, preimport;
   bool warm = true;
+  bool fast = false;                            // compile as quickly as possible rather than as well
   // Report the files that were refused, too: every call that names one is shown to the launcher and goes on. Slower.
   bool explain_denials = false;
 

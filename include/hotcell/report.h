@@ -82,6 +82,29 @@ struct Finding {
   int line = 0, column = 0;
 };
 
+// A file that came out of a workspace.
+struct OutputFile {
+  std::string name, bytes;
+  bool executable = false;
+};
+
+// The compile step of a run, in a cell of its own.
+struct Diagnostic {
+  std::string file;  // as the caller named it
+  int line = 0, column = 0;
+  std::string severity;  // error, warning, note
+  std::string message;
+};
+struct CompileReport {
+  std::vector<std::string> command;
+  ExitReason reason = ExitReason::kExited;
+  std::optional<int> exit_code;
+  Nanoseconds duration{0};
+  bool cached = false;  // not compiled now: the artefact was there
+  std::vector<Diagnostic> diagnostics;
+  std::string err;      // what the compiler said, bounded
+};
+
 struct Report {
   std::string id;
   Verdict verdict;
@@ -96,6 +119,8 @@ struct Report {
   std::vector<Denial> denials;
   bool denials_complete = false;
   std::vector<Finding> findings;
+  std::vector<OutputFile> files;         // what Request::outputs asked for
+  std::optional<CompileReport> compile;  // where the language has such a step
   std::vector<std::pair<std::string, Nanoseconds>> setup_ns;
 };
 

@@ -32,6 +32,9 @@ struct Request {
   std::string workdir;                              // inside; empty: /work
   std::variant<NoStdin, StdinBytes, StdinFd> stdin_source;
   std::vector<InputFile> files;
+  // Regular files and folders of them, by their names in the workspace, that are brought back when the program has
+  // exited with 0 (Report::files). At most the disk limit together; links are not followed.
+  std::vector<std::string> outputs;
   bool collect_output = true;                       // keep it in the report, up to the output limit
   std::function<void(Stream, std::string_view)> on_output;  // as it flows, never more than the limit
   std::function<void(const Event&)> on_event;

@@ -10,9 +10,12 @@ using Args = std::span<const std::string_view>;
 
 int cmd_run(Args args);
 int cmd_explain(Args args);
+int cmd_verify(Args args);
 int cmd_doctor(Args args);
 int cmd_profile(Args args);
 int cmd_backend(Args args);
+int cmd_language(Args args);
+int cmd_cache(Args args);
 int cmd_completion(Args args);
 int cmd_help(Args args);
 int cmd_version(Args args);

@@ -26,9 +26,12 @@ int dispatch(Command command, Args args) {
   switch (command) {
     case Command::kRun: return cmd_run(args);
     case Command::kExplain: return cmd_explain(args);
+    case Command::kVerify: return cmd_verify(args);
     case Command::kDoctor: return cmd_doctor(args);
     case Command::kProfile: return cmd_profile(args);
     case Command::kBackend: return cmd_backend(args);
+    case Command::kLanguage: return cmd_language(args);
+    case Command::kCache: return cmd_cache(args);
     case Command::kCompletion: return cmd_completion(args);
     case Command::kHelp: return cmd_help(args);
     case Command::kVersion: return cmd_version(args);

@@ -1,5 +1,6 @@
 // A command line of `run` or `explain`, turned into what the launcher takes.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "cli/policy_flags.h"
 #include "hotcell/launcher.h"
 #include "hotcell/request.h"
+#include "manager/pipeline.h"
 #include "sys/fd.h"
 
 namespace hotcell {
@@ -16,6 +18,7 @@ struct Job {
   Origins origins;
   LauncherOptions launcher;
   Request request;
+  std::optional<ProgramSource> source;  // what is verified and compiled before the request can be run
   std::vector<sys::Fd> held;       // what request.files and request.stdin_source read from
   std::vector<std::string> notes;  // worth a line on stderr
 };

@@ -12,7 +12,7 @@
 
 namespace hotcell {
 
-enum class Command : std::uint8_t { kRun, kExplain, kDoctor, kProfile, kBackend, kCompletion, kHelp, kVersion };
+enum class Command : std::uint8_t { kRun, kExplain, kVerify, kDoctor, kProfile, kBackend, kLanguage, kCache, kCompletion, kHelp, kVersion };
 
 enum class Opt : std::uint8_t {
   kProfile, kLevel, kTier, kBackend, kRequire,
@@ -21,7 +21,7 @@ enum class Opt : std::uint8_t {
   kNetwork, kAllowDomain, kBlockDomain, kSecret,
   kLanguage, kCode, kNoVerify, kNoWarm, kDaemon,
   kJson, kStatusFd, kRich, kExplainDenials, kVerbose,
-  kSeccomp, kAttack, kMan, kHelp,
+  kFormat, kSeccomp, kAttack, kMan, kHelp,
 };
 
 // What a shell should offer after the option.

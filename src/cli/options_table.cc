@@ -9,8 +9,9 @@ namespace {
 constexpr std::uint32_t bit(Command c) { return 1U << static_cast<unsigned>(c); }
 constexpr std::uint32_t kRunning = bit(Command::kRun) | bit(Command::kExplain);
 constexpr std::uint32_t kRunOnly = bit(Command::kRun);
-constexpr std::uint32_t kAll = (1U << 8) - 1;
+constexpr std::uint32_t kAll = (1U << 11) - 1;
 constexpr std::uint32_t kListing = kRunning | bit(Command::kDoctor) | bit(Command::kProfile) | bit(Command::kBackend) |
+                                   bit(Command::kLanguage) | bit(Command::kCache) | bit(Command::kVerify) |
                                    bit(Command::kVersion);
 
 constexpr std::string_view kLimits = "Limits";
@@ -28,6 +29,9 @@ constexpr std::array kCommands = {
                 "run a file, a piece of code or a program in a cell", "", true},
     CommandSpec{Command::kExplain, "explain", "[options of run] [FILE | -- PROGRAM [ARGS...]]",
                 "print the plan: each layer, each rule, what is missing here; run nothing", "", true},
+    CommandSpec{Command::kVerify, "verify",
+                "[--language LANG] [--profile NAME|FILE] [--format text|json|sarif] FILE...|-",
+                "read a source and say what it does, without running it", ""},
     CommandSpec{Command::kDoctor, "doctor", "[--json] [--attack]",
                 "what this host can enforce, and what to do about the rest", ""},
     CommandSpec{Command::kProfile, "profile",
@@ -36,17 +40,21 @@ constexpr std::array kCommands = {
                 "check [--json] FILE...",
                 "list, show and check profiles", "list|show|check"},
     CommandSpec{Command::kBackend, "backend", "list [--json]", "the ways to build a cell, each tried here", "list"},
+    CommandSpec{Command::kLanguage, "language", "list [--json]",
+                "the languages, with versions and what is missing here", "list"},
+    CommandSpec{Command::kCache, "cache", "show|clear [--json]", "what was compiled before and need not be again",
+                "show|clear"},
     CommandSpec{Command::kCompletion, "completion", "bash|zsh|fish", "print a completion script for a shell",
                 "bash|zsh|fish"},
     CommandSpec{Command::kHelp, "help", "[COMMAND]", "help on a command",
-                "run|explain|doctor|profile|backend|completion|version"},
+                "run|explain|verify|doctor|profile|backend|language|cache|completion|version"},
     CommandSpec{Command::kVersion, "version", "[--json]", "print the version", ""},
 };
 
 constexpr std::array kOptions = {
     OptionSpec{Opt::kLanguage, kWhat, "--language", "", "LANG",
-               "Language of FILE or CODE: python, bash, javascript, perl, ruby. Without it: by extension or #! line.",
-               "", false, kRunning},
+               "Language of FILE or CODE (see hotcell language list). Without it: by extension or #! line.",
+               "", false, kRunning | bit(Command::kVerify)},
     OptionSpec{Opt::kCode, kWhat, "-c", "", "CODE", "Run this text; needs --language.", "", false, kRunning},
     OptionSpec{Opt::kStdin, kWhat, "--stdin", "", "FILE",
                "Feed standard input from FILE instead of hotcell's own standard input.", "", false, kRunning,
@@ -54,7 +62,7 @@ constexpr std::array kOptions = {
 
     OptionSpec{Opt::kProfile, kPolicy, "--profile", "", "NAME|FILE",
                "Start from this profile: a built-in name (see hotcell profile list) or a YAML file.", "", false,
-               kRunning, Complete::kFile},
+               kRunning | bit(Command::kVerify), Complete::kFile},
     OptionSpec{Opt::kLevel, kPolicy, "--level", "", "LEVEL",
                "default: the native backend; enhanced: the same, and every layer must be fully in force or nothing "
                "starts. The others are not in this version.",
@@ -67,7 +75,7 @@ constexpr std::array kOptions = {
     OptionSpec{Opt::kRequire, kPolicy, "--require", "", "LAYER",
                "Refuse to start unless LAYER is fully in force; `all` names every layer but lsm.", "", true, kRunning},
     OptionSpec{Opt::kNoVerify, kPolicy, "--no-verify", "", "",
-               "Skip static verification of the source, which this version does not do.", "", false,
+               "Do not read the source before it runs.", "", false,
                kRunning},
     OptionSpec{Opt::kNoWarm, kPolicy, "--no-warm", "", "", "Never use an interpreter that was started in advance.", "",
                false, kRunning},
@@ -124,6 +132,9 @@ constexpr std::array kOptions = {
 
     OptionSpec{Opt::kJson, kReporting, "--json", "", "", "Print the result as JSON; the program's output is inside it.",
                "", false, kListing},
+    OptionSpec{Opt::kFormat, kReporting, "--format", "", "FORM",
+               "verify: text with the source lines, JSON, or SARIF 2.1.0.", "text|json|sarif", false,
+               bit(Command::kVerify)},
     OptionSpec{Opt::kStatusFd, kReporting, "--status-fd", "", "N",
                "Write events to descriptor N, one JSON object per line.", "", false, kRunOnly},
     OptionSpec{Opt::kExplainDenials, kReporting, "--explain-denials", "", "",
@@ -145,7 +156,7 @@ constexpr std::array kOptions = {
     OptionSpec{Opt::kHelp, kReporting, "--help", "-h", "", "Print this help.", "", false, kAll},
 };
 
-static_assert(kCommands.size() == 8, "kAll counts the commands");
+static_assert(kCommands.size() == 11, "kAll counts the commands");
 
 }  // namespace
 

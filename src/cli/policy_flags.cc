@@ -10,6 +10,7 @@
 #include "core/policy/profile.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
+#include "languages/plugins.h"
 
 namespace hotcell {
 
@@ -124,10 +125,7 @@ Result<ChosenPolicy> base_policy(const Parsed& parsed) {
     chosen.policy = default_policy();
     return chosen;
   }
-  char here[PATH_MAX] = "";
-  const char* home = ::getenv("HOME");
-  if (::getcwd(here, sizeof here) == nullptr) here[0] = '\0';
-  auto loaded = load_profile_details(*profile, standard_search(here, home == nullptr ? "" : home));
+  auto loaded = load_profile_details(*profile, search_here());
   if (!loaded.ok()) {
     auto error = std::move(loaded).error();
     error.code = ErrorCode::kInvalid;  // 127 is for programs
@@ -144,6 +142,15 @@ Result<ChosenPolicy> base_policy(const Parsed& parsed) {
 }
 
 }  // namespace
+
+ProfileSearch search_here() {
+  char here[PATH_MAX] = "";
+  const char* home = ::getenv("HOME");
+  if (::getcwd(here, sizeof here) == nullptr) here[0] = '\0';
+  ProfileSearch search = standard_search(here, home == nullptr ? "" : home);
+  search.built_in = language_profiles();
+  return search;
+}
 
 Result<ChosenPolicy> choose_policy(const Parsed& parsed) {
   TRY_SET(ChosenPolicy chosen, base_policy(parsed));

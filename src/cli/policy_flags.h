@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "core/policy/patch.h"
 #include "hotcell/launcher.h"
+#include "core/policy/profile.h"
 #include "hotcell/policy.h"
 
 namespace hotcell {
@@ -18,5 +19,8 @@ struct ChosenPolicy {
 
 // Not validated yet: the program to run may still add a grant.
 Result<ChosenPolicy> choose_policy(const Parsed& parsed);
+
+// Profiles as this process finds them: from here, its home, the system, and those built in.
+ProfileSearch search_here();
 
 }  // namespace hotcell

@@ -94,6 +94,15 @@ void write_policy(JsonWriter& w, const Policy& policy) {
   w.begin_object();
   for (const auto& [name, mode] : policy.audit) w.field(name, mode == AuditMode::kEnforce ? "enforce" : "observe");
   w.end_object();
+  w.key("rules");
+  w.begin_object();
+  w.field("level", policy.rules.level == VerifyLevel::kStrict ? "strict" : "default");
+  write_list(w, "off", policy.rules.off);
+  write_list(w, "functions", policy.rules.functions);
+  write_list(w, "modules", policy.rules.modules);
+  write_list(w, "patterns", policy.rules.patterns);
+  write_list(w, "allowed_paths", policy.rules.allowed_paths);
+  w.end_object();
   write_list(w, "imports_allowed", policy.imports_allowed);
   w.key("blocklist");
   w.begin_array();
@@ -108,6 +117,7 @@ void write_policy(JsonWriter& w, const Policy& policy) {
   write_list(w, "stages_post", policy.stages_post);
   write_list(w, "preimport", policy.preimport);
   w.field("warm", policy.warm);
+  w.field("fast", policy.fast);
   w.end_object();
 }
 

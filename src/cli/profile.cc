@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/policy_flags.h"
 #include "cli/policy_json.h"
 #include "cli/say.h"
 #include "core/kernel/seccomp_export.h"
@@ -19,13 +20,6 @@
 namespace hotcell {
 
 namespace {
-
-ProfileSearch search_here() {
-  char here[PATH_MAX] = "";
-  if (::getcwd(here, sizeof here) == nullptr) here[0] = '\0';
-  const char* home = ::getenv("HOME");
-  return standard_search(here, home == nullptr ? "" : home);
-}
 
 Error bad(std::string message) { return make_error(ErrorCode::kInvalid, std::move(message)); }
 

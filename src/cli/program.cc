@@ -10,9 +10,10 @@
 
 #include "base/strings.h"
 #include "cli/paths.h"
-#include "cli/script_languages.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
+#include "manager/sources.h"
+#include "sys/file.h"
 
 namespace hotcell {
 
@@ -23,11 +24,6 @@ constexpr std::string_view kCellPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/
 
 Error not_found(std::string message) { return make_error(ErrorCode::kNotFound, std::move(message)); }
 Error not_executable(std::string message) { return make_error(ErrorCode::kNotExecutable, std::move(message)); }
-
-bool among(std::string_view word, std::string_view list) {
-  auto words = split(list, '|');
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 std::string search_path(const Policy& policy) {
   auto set = policy.env.set.find("PATH");
@@ -69,51 +65,73 @@ void set_argv(Job& job, std::string_view first, std::span<const std::string_view
   for (auto arg : rest) job.request.argv.emplace_back(arg);
 }
 
-Result<const ScriptLanguage*> find_language(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const auto& l : kScriptLanguages) {
-    if (l.name == name || among(name, l.aliases)) return &l;
-    names.push_back(l.name);
-  }
+Result<const Language*> named_language(std::string_view name) {
+  if (const auto* found = find_language(name)) return found;
   std::string list;
-  for (auto n : names) list += cat(list.empty() ? "" : ", ", n);
+  for (const auto* l : languages()) list += cat(list.empty() ? "" : ", ", l->name);
   return make_error(ErrorCode::kInvalid, cat("--language: ", quoted(name), " is not in this version; one of ", list));
 }
 
-const ScriptLanguage* language_by_extension(std::string_view file) {
-  auto dot = file.rfind('.');
-  if (dot == std::string_view::npos) return nullptr;
-  for (const auto& l : kScriptLanguages) {
-    if (among(file.substr(dot), l.extensions)) return &l;
-  }
-  return nullptr;
+Result<std::string> read_source(int fd, std::string_view name) {
+  auto text = sys::read_fd(fd, kLargestSource.n);
+  if (text.ok()) return text;
+  if (text.error().code == ErrorCode::kLimit)
+    return make_error(ErrorCode::kLimit, cat(name, ": a source may have at most ", format_bytes(kLargestSource)));
+  return std::move(text).error().context(name);
 }
 
-// /usr/bin first: shims of version managers in /usr/local/bin or ~ point to places the cell does not have.
-Result<std::string> find_interpreter(const ScriptLanguage& language, const Policy& policy) {
-  std::string hint;
-  for (std::string_view folder : {"/usr/bin", "/usr/local/bin", "/bin"}) {
-    std::string path = cat(folder, "/", language.interpreter);
-    if (kind_of(path) != Kind::kProgram) continue;
-    TRY_SET(std::string real, real_path(path, language.name));
-    if (is_visible(policy, path, real)) return path;
-    hint = hidden_hint(language.interpreter, real);
+// What --file brings is there when the program is compiled, too: headers, further sources, embedded data.
+Result<void> add_files_to_sources(Job& job, Sources& sources) {
+  for (const auto& file : job.request.files) {
+    const int* fd = std::get_if<int>(&file.content);
+    struct stat s {};
+    if (fd == nullptr || ::fstat(*fd, &s) != 0 || static_cast<std::uint64_t>(s.st_size) > kLargestSource.n) continue;
+    std::string text(static_cast<std::size_t>(s.st_size), '\0');
+    ssize_t got = ::pread(*fd, text.data(), text.size(), 0);
+    if (got < 0) return errno_error(cat("--file: ", file.name), errno);
+    text.resize(static_cast<std::size_t>(got));
+    sources.files.push_back({file.name, std::move(text)});
   }
-  if (!hint.empty()) return not_found(hint);
-  return not_found(cat(language.interpreter, ", which runs ", language.name, ", is not installed in /usr/bin"));
-}
-
-Result<void> set_interpreted(const ScriptLanguage& language, std::string_view file,
-                             std::span<const std::string_view> args, Job& job) {
-  TRY_SET(std::string interpreter, find_interpreter(language, job.policy));
-  // Only where nobody has said how many: an explicit ceiling, a profile's or a flag's, stays.
-  auto& limit = job.policy.limits.processes;
-  if (job.policy.name == "default" && origin_of(job.origins, "limits.processes").empty()) {
-    limit = std::max(limit, language.processes);
-  }
-  set_argv(job, interpreter, {});
-  set_argv(job, cat("/work/", file), args);
   return {};
+}
+
+// Only where nobody has said how many: an explicit ceiling, a profile's or a flag's, stays.
+MayRaise may_raise(const Job& job) {
+  const bool default_policy = job.policy.name == "default";
+  return {default_policy && origin_of(job.origins, "limits.processes").empty(),
+          default_policy && origin_of(job.origins, "limits.memory").empty()};
+}
+
+Result<void> place_source(const Language& language, std::string name, std::string text, std::span<const std::string_view> args,
+                          Job& job) {
+  for (const auto& file : job.request.files)
+    if (file.name == name) return make_error(ErrorCode::kInvalid, cat("--file: ", name, " is where the program's own text goes"));
+  job.source.emplace();
+  job.source->language = &language;
+  job.source->sources.main = name;
+  job.source->sources.files.push_back({std::move(name), std::move(text)});
+  if (language.compile != nullptr) TRY(add_files_to_sources(job, job.source->sources));
+  for (auto arg : args) job.request.argv.emplace_back(arg);
+  return plan_run(*job.source, job.policy, may_raise(job), job.request);
+}
+
+// A folder with a manifest, or nothing when it is none.
+Result<bool> place_project(std::string_view folder, std::string_view language, std::span<const std::string_view> args, Job& job) {
+  struct stat s {};
+  std::string path(folder);
+  if (::stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) return false;
+  TRY_SET(auto names, sys::list_dir(path.c_str()));
+  const Language* known = language_of_project(names);
+  if (!language.empty()) {
+    TRY_SET(const Language* named, named_language(language));
+    if (named != known) return false;
+  }
+  if (known == nullptr) return false;
+  TRY_SET(Sources sources, read_project(path, *known));
+  job.source = ProgramSource{known, std::move(sources)};
+  for (auto arg : args) job.request.argv.emplace_back(arg);
+  TRY(plan_run(*job.source, job.policy, may_raise(job), job.request));
+  return true;
 }
 
 // "#!/usr/bin/env -S python3 -u" → what the kernel would start, checked here so that the error can name it.
@@ -186,28 +204,38 @@ Result<void> place_program(std::span<const std::string_view> argv, Job& job) {
 
 Result<void> place_file(std::string_view file, std::string_view language, std::span<const std::string_view> args,
                         Job& job) {
+  TRY_SET(bool project, place_project(file, language, args, job));
+  if (project) return {};
   TRY_SET(OpenedFile opened, open_for_copy(file, "run"));
-  const ScriptLanguage* script = nullptr;
+  const Language* known = nullptr;
   if (!language.empty()) {
-    TRY_SET(script, find_language(language));
+    TRY_SET(known, named_language(language));
   } else {
-    script = language_by_extension(opened.name);
+    known = language_by_extension(opened.name);
   }
-  std::string name = opened.name;
-  if (script != nullptr) {
-    unsigned mode = opened.executable ? 0755 : 0644;
-    TRY(copy_in(job, std::move(opened), mode, "run"));
-    return set_interpreted(*script, name, args, job);
+  if (known != nullptr) {
+    TRY_SET(std::string text, read_source(opened.fd.get(), file));
+    TRY_SET(std::string name, source_name(*known, opened.name, text));
+    return place_source(*known, std::move(name), std::move(text), args, job);
   }
   char head[256];
   ssize_t got = ::pread(opened.fd.get(), head, sizeof head, 0);
   std::string_view start(head, got > 0 ? static_cast<std::size_t>(got) : 0);
   if (start.starts_with("#!")) {
     TRY(check_shebang(start, file, job.policy));
+    // The kernel starts its interpreter, with the options of its line; it is verified like any other.
+    if (const auto* script = language_by_shebang(start); script != nullptr && script->compile == nullptr) {
+      TRY_SET(std::string text, read_source(opened.fd.get(), file));
+      job.source.emplace();
+      job.source->language = script;
+      job.source->sources.main = opened.name;
+      job.source->sources.files.push_back({opened.name, std::move(text)});
+    }
   } else if (!start.starts_with("\x7f" "ELF") && !opened.executable) {
     return not_executable(cat(file, ": its language is not known by extension or #! line, and it is not executable; "
                                     "name one with --language"));
   }
+  std::string name = opened.name;
   TRY(copy_in(job, std::move(opened), 0755, "run"));
   set_argv(job, cat("/work/", name), args);
   return {};
@@ -216,14 +244,10 @@ Result<void> place_file(std::string_view file, std::string_view language, std::s
 Result<void> place_code(std::string_view code, std::string_view language, std::span<const std::string_view> args,
                         Job& job) {
   if (language.empty()) return make_error(ErrorCode::kInvalid, "-c needs --language");
-  TRY_SET(const ScriptLanguage* script, find_language(language));
-  for (const auto& file : job.request.files) {
-    if (file.name == script->main_file) {
-      return make_error(ErrorCode::kInvalid, cat("--file: ", file.name, " is where the text of -c goes"));
-    }
-  }
-  job.request.files.push_back({std::string(script->main_file), std::string(code), 0644});
-  return set_interpreted(*script, script->main_file, args, job);
+  TRY_SET(const Language* known, named_language(language));
+  auto name = known->code_name == nullptr ? std::string_view() : known->code_name(code);
+  TRY_SET(std::string file, source_name(*known, name.empty() ? known->main_file : name, code));
+  return place_source(*known, std::move(file), std::string(code), args, job);
 }
 
 }  // namespace hotcell

@@ -112,6 +112,36 @@ void write_findings(JsonWriter& w, const std::vector<Finding>& findings) {
   w.end_array();
 }
 
+void write_optional(JsonWriter& w, std::string_view name, std::optional<int> number);
+
+void write_compile(JsonWriter& w, const std::optional<CompileReport>& compile) {
+  w.key("compile");
+  if (!compile) return w.null();
+  w.begin_object();
+  w.key("command");
+  w.begin_array();
+  for (const auto& word : compile->command) w.value(word);
+  w.end_array();
+  write_optional(w, "exit_code", compile->exit_code);
+  w.field("exit_reason", to_string(compile->reason));
+  w.field("duration_ns", compile->duration.count());
+  w.field("cached", compile->cached);
+  w.key("diagnostics");
+  w.begin_array();
+  for (const auto& d : compile->diagnostics) {
+    w.begin_object();
+    w.field("file", d.file);
+    w.field("line", d.line);
+    w.field("column", d.column);
+    w.field("severity", d.severity);
+    w.field("message", d.message);
+    w.end_object();
+  }
+  w.end_array();
+  w.field("stderr", compile->err);
+  w.end_object();
+}
+
 void write_optional(JsonWriter& w, std::string_view name, std::optional<int> number) {
   w.key(name);
   if (number) w.value(*number);
@@ -149,8 +179,7 @@ std::string report_json(const Report& report, JsonStyle style) {
   write_enforcement(w, report.enforcement);
   write_denials(w, report);
   write_findings(w, report.findings);
-  w.key("compile");
-  w.null();
+  write_compile(w, report.compile);
   w.key("setup_ns");
   w.begin_object();
   for (const auto& [step, time] : report.setup_ns) w.field(step, time.count());

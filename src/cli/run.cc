@@ -37,6 +37,7 @@ class Run {
  public:
   Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events)
       : json_(parsed.has(Opt::kJson)),
+        verify_(!parsed.has(Opt::kNoVerify)),
         talk_(parsed.has(Opt::kVerbose) ? Talk::kVerbose : Talk::kBrief),
         job_(job),
         launcher_(launcher),
@@ -44,6 +45,7 @@ class Run {
         progress_(::isatty(STDERR_FILENO) == 1, job.policy.limits.wall) {}
 
   int operator()() {
+    if (auto stopped = prepare(); stopped) return *stopped;
     auto& request = job_.request;
     request.collect_output = json_;
     if (!json_) request.on_output = [this](Stream stream, std::string_view bytes) { pass_on(stream, bytes); };
@@ -66,6 +68,28 @@ class Run {
   }
 
  private:
+  // Verifies and compiles. The exit code when the program is not to be started.
+  std::optional<int> prepare() {
+    if (!job_.source) return std::nullopt;
+    PipelineOptions options;
+    options.verify = verify_;
+    options.cancelled = [] { return caught_signal() != 0; };
+    pipeline_.emplace(launcher_, std::move(options));
+    auto prepared = pipeline_->prepare(*job_.source, job_.policy, job_.request);
+    if (!prepared.ok()) return refuse_run(prepared.error(), json_);
+    prepared_ = std::move(prepared).value();
+    if (!prepared_.stopped) return std::nullopt;
+    Report report = *std::move(prepared_.stopped);
+    pipeline_->complete(std::move(prepared_), report);
+    if (!json_ && report.compile) {
+      err_.push(report.compile->err, OutputSink::Clock::now() + std::chrono::seconds(10));
+      err_.finish();
+    }
+    for (const auto& line : finding_words(report)) say(line);
+    result_.emplace(std::move(report));
+    return conclude();
+  }
+
   void pass_on(Stream stream, std::string_view bytes) {
     auto& sink = stream == Stream::kStdout ? out_ : err_;
     if (sink.tty()) progress_.output();
@@ -110,7 +134,8 @@ class Run {
       if (signal != 0) return 128 + signal;
       return refuse_run(result_->error(), json_);
     }
-    const Report& report = result_->value();
+    Report& report = result_->value();
+    if (pipeline_ && !report.compile) pipeline_->complete(std::move(prepared_), report);
     if (json_) {
       if (int failed = print(report_json(report, json_style())); failed != 0) return failed;
     }
@@ -121,11 +146,13 @@ class Run {
     return report.verdict.cli_exit_code();
   }
 
-  bool json_;
+  bool json_, verify_;
   Talk talk_;
   Job& job_;
   Launcher& launcher_;
   std::optional<EventWriter>& events_;
+  std::optional<Pipeline> pipeline_;
+  Prepared prepared_;
   OutputSink out_{STDOUT_FILENO}, err_{STDERR_FILENO};
   Progress progress_;
   OutputSink::Clock::time_point deadline_;

@@ -70,6 +70,20 @@ void add_denials(std::vector<std::string>& out, const Report& report, std::size_
 
 }  // namespace
 
+std::vector<std::string> finding_words(const Report& report) {
+  std::vector<std::string> out;
+  for (const auto& f : report.findings) {
+    if (f.severity != "error") continue;
+    if (out.size() == kMostExplained) {
+      out.push_back("and more findings (see --json)");
+      break;
+    }
+    auto place = f.line > 0 ? cat(f.file, ":", f.line, ":", f.column) : f.file;
+    out.push_back(cat(place, ": ", f.message, " [", f.rule, "]", f.fix.empty() ? "" : cat("; ", f.fix)));
+  }
+  return out;
+}
+
 std::vector<std::string> verdict_words(const Report& report, const Policy& policy, Talk talk) {
   std::vector<std::string> out;
   // Programs try many things they can do without: a refusal matters to a person only when the program then failed.

@@ -9,6 +9,7 @@
 namespace hotcell {
 
 enum class Talk : std::uint8_t { kBrief, kVerbose };
+std::vector<std::string> finding_words(const Report& report);  // one sentence for each error finding
 std::vector<std::string> verdict_words(const Report& report, const Policy& policy, Talk talk);
 
 }  // namespace hotcell

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "hotcell/policy.h"
 #include "hotcell/report.h"
 #include "hotcell/result.h"
 #include "parse/source_text.h"
@@ -26,7 +27,6 @@
 namespace hotcell {
 
 enum class Severity : std::uint8_t { kOff, kInfo, kWarning, kError };
-enum class VerifyLevel : std::uint8_t { kDefault, kStrict };
 
 struct Rule {
   std::string id, type, reason, fix;
@@ -46,14 +46,23 @@ struct VerifyOptions {
   std::vector<std::pair<std::string, std::string>> blocklist;  // [module, attribute]
   std::vector<Rule> rules;                    // the user's own functions, modules and patterns
   std::vector<std::string> allowed_paths;     // paths (and what is below) that may be read and written
+  std::vector<std::string> patterns;          // regular expressions over each line of code; the engine's, not judge()'s
 };
 
-// Findings in the order of the text, one for each rule and place.
+class RuleIndex;  // rule_index.h: for who judges more than one source by the same rules
+
+// Findings in the order of the text, one for each rule and place. Of more than a thousand errors, or a thousand others,
+// the rest is counted in a last finding.
+std::vector<Finding> judge(const SourceText& source, std::string_view file, std::span<const Fact> facts,
+                           const RuleIndex& rules, const VerifyOptions& options);
 std::vector<Finding> judge(const SourceText& source, std::string_view file, std::span<const Fact> facts,
                            std::span<const Rule> rules, const VerifyOptions& options);
 
 // One rules.yaml. Errors name file:line. Only the generator and tests read YAML (rules_yaml.cc).
 Result<std::vector<Rule>> read_rules(std::string_view yaml, std::string_view filename);
+
+// The finding that makes a source unverifiable.
+Finding unverifiable_finding(std::string_view why, int line = 1, int column = 1);
 
 std::string_view to_string(Severity severity);
 std::string_view to_string(FactKind kind);

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "core/kernel/seccomp_names.h"
 #include "core/launch/cell.h"
+#include "core/launch/collect.h"
 #include "core/launch/enforcement.h"
 
 namespace hotcell {
@@ -124,6 +125,9 @@ Result<Report> Cell::account() {
   if (FileWatch* files = listener_.files()) {
     for (auto& d : files->judge(*plan_)) r.denials.push_back(std::move(d));
     r.denials_complete = files->complete() && !listener_.dropped();
+  }
+  if (!request_.outputs.empty() && work_.valid() && r.verdict.reason == ExitReason::kExited && r.verdict.exit_code == 0) {
+    TRY_SET(r.files, collect_outputs(work_.get(), request_.outputs, plan_->policy.limits.disk).context("output files"));
   }
   r.setup_ns = setup_times();
   bool killed = r.verdict.status() == RunStatus::kKilled || r.verdict.status() == RunStatus::kTimeout;

@@ -79,8 +79,15 @@ void apply(const PolicyPatch& patch, Policy& policy) {
   replace(policy.gid, patch.gid);
   replace(policy.time_ns, patch.time_ns);
   replace(policy.warm, patch.warm);
+  replace(policy.fast, patch.fast);
   policy.required.insert(patch.required.begin(), patch.required.end());
   replace(policy.audit, patch.audit);
+  replace(policy.rules.level, patch.rules_level);
+  add_missing(policy.rules.off, patch.rules_off);
+  add_missing(policy.rules.functions, patch.rules_functions);
+  add_missing(policy.rules.modules, patch.rules_modules);
+  add_missing(policy.rules.patterns, patch.rules_patterns);
+  add_missing(policy.rules.allowed_paths, patch.rules_allowed_paths);
   replace(policy.imports_allowed, patch.imports_allowed);
   add_missing(policy.imports_allowed, patch.imports_additional);
   add_missing(policy.blocklist, patch.blocklist);

@@ -42,9 +42,11 @@ struct PolicyPatch {
   std::vector<std::string> env_pass;
   std::map<std::string, std::string> env_set;
   std::optional<std::uint32_t> uid, gid;
-  std::optional<bool> time_ns, warm;
+  std::optional<bool> time_ns, warm, fast;
   std::set<Layer> required;
   std::optional<std::map<std::string, AuditMode>> audit;    // replaces
+  std::optional<VerifyLevel> rules_level;
+  std::vector<std::string> rules_off, rules_functions, rules_modules, rules_patterns, rules_allowed_paths;
   std::optional<std::vector<std::string>> imports_allowed;  // replaces
   std::vector<std::string> imports_additional;
   std::vector<std::pair<std::string, std::string>> blocklist;

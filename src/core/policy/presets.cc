@@ -35,6 +35,7 @@ Policy strict_policy() {
   p.syscalls.base = "strict";
   p.uid = p.gid = 65534;
   p.audit = {{"verification", AuditMode::kEnforce}};
+  p.rules.level = VerifyLevel::kStrict;
   return p;
 }
 
@@ -89,6 +90,7 @@ Policy minimal_policy() {
   // Python then sees MemoryError instead of being killed; 200 MiB were too few for Python 3.12.
   p.limits.address_space = 512_MiB;
   p.audit = {{"verification", AuditMode::kEnforce}};
+  p.rules.level = VerifyLevel::kStrict;
   p.imports_allowed = {"math",        "statistics", "itertools", "functools", "re",       "datetime",
                        "collections", "json",       "csv",       "string",    "textwrap", "decimal",
                        "fractions",   "random",     "operator",  "typing"};

@@ -133,10 +133,19 @@ class Loader {
       return true;
     }
     auto built_in = preset(name);
-    if (!built_in) return false;
+    if (!built_in) return find_embedded(name, out);
     out.policy = *std::move(built_in);
     out.chain.push_back(cat("preset ", name));
     return true;
+  }
+
+  Result<bool> find_embedded(std::string_view name, LoadedProfile& out) {
+    for (const auto& entry : search_.built_in) {
+      if (entry.name != name) continue;
+      TRY(build(entry.yaml, {cat(name, ".yaml"), cat("built-in ", name), std::string(name), kBuiltIn}, out));
+      return true;
+    }
+    return false;
   }
 
   Result<void> build(std::string_view yaml, const Source& source, LoadedProfile& out) {
@@ -235,6 +244,7 @@ std::vector<ProfileEntry> list_profiles(const ProfileSearch& search) {
     for (auto& name : names) add(name, cat(*folder, "/", name, ".yaml"));
   }
   for (auto name : preset_names()) add(std::string(name), "built-in");
+  for (const auto& entry : search.built_in) add(std::string(entry.name), "built-in");
   return out;
 }
 

@@ -1,5 +1,6 @@
 // Profiles: YAML files that yield a Policy.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "hotcell/result.h"
 
 namespace hotcell {
+
+struct BuiltInProfile {
+  std::string_view name, yaml;
+};
 
 // Where names are looked up, nearest first: project, user, system, then the built-in presets. An empty folder is
 // skipped.
@@ -24,6 +29,8 @@ struct ProfileSearch {
   std::string system;   // /etc/hotcell/profiles
   // False for text that comes from outside (a request, a fuzzer): `extends` then reaches the presets only, and no file.
   bool read_files = true;
+  // Profiles that come with the program, after the presets: those of the languages.
+  std::span<const BuiltInProfile> built_in = {};
 };
 ProfileSearch standard_search(std::string_view cwd, std::string_view home);
 

@@ -227,13 +227,14 @@ class Reader {
     return {};
   }
 
-  static const std::array<Key, 18> kTop;
+  static const std::array<Key, 20> kTop;
   static const std::array<Key, 12> kLimits;
   static const std::array<Key, 4> kFilesystem;
   static const std::array<Key, 4> kNetwork;
   static const std::array<Key, 4> kSyscalls;
   static const std::array<Key, 2> kEnv, kImports, kStages, kUser;
   static const std::array<Key, 1> kAudit;
+  static const std::array<Key, 6> kRules;
 
   std::string_view filename_;
   ProfileText out_;
@@ -245,7 +246,7 @@ class Reader {
     name, [](Reader& r, const YamlNode& n, const std::string& f) -> Result<void> { return expr; } \
   }
 
-const std::array<Reader::Key, 18> Reader::kTop = {{
+const std::array<Reader::Key, 20> Reader::kTop = {{
     KEY("name", r.text(n, f, r.out_.patch.name)),
     KEY("description", r.text(n, f, r.out_.patch.description)),
     KEY("language", r.text(n, f, r.out_.patch.language)),
@@ -255,12 +256,14 @@ const std::array<Reader::Key, 18> Reader::kTop = {{
     KEY("network", r.each(n, f, kNetwork)),
     KEY("syscalls", r.each(n, f, kSyscalls)),
     KEY("env", r.each(n, f, kEnv)),
+    KEY("rules", r.each(n, f, kRules)),
     KEY("imports", r.each(n, f, kImports)),
     KEY("blocklist", r.blocklist(n, f)),
     KEY("stages", r.stages(n, f)),
     KEY("preimport", r.replace(n, f, r.out_.patch.preimport)),
     KEY("audit", r.each(n, f, kAudit)),
     KEY("warm", r.truth_into(n, f, r.out_.patch.warm)),
+    KEY("fast", r.truth_into(n, f, r.out_.patch.fast)),
     KEY("user", r.each(n, f, kUser)),
     KEY("require", r.require(n, f)),
     KEY("time_ns", r.truth_into(n, f, r.out_.patch.time_ns)),
@@ -346,6 +349,19 @@ const std::array<Reader::Key, 2> Reader::kUser = {{
 }};
 const std::array<Reader::Key, 1> Reader::kAudit = {{
     KEY("mode", r.audit_mode(n, f)),
+}};
+const std::array<Reader::Key, 6> Reader::kRules = {{
+    Key{"level",
+        [](Reader& r, const YamlNode& n, const std::string& f) -> Result<void> {
+          using enum VerifyLevel;
+          TRY_SET(r.out_.patch.rules_level, r.choice<VerifyLevel>(n, f, {{"default", kDefault}, {"strict", kStrict}}));
+          return {};
+        }},
+    KEY("off", r.append(n, f, r.out_.patch.rules_off)),
+    KEY("functions", r.append(n, f, r.out_.patch.rules_functions)),
+    KEY("modules", r.append(n, f, r.out_.patch.rules_modules)),
+    KEY("patterns", r.append(n, f, r.out_.patch.rules_patterns)),
+    KEY("allowed_paths", r.append(n, f, r.out_.patch.rules_allowed_paths)),
 }};
 #undef KEY
 

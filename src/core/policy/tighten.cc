@@ -184,11 +184,37 @@ class Check {
     return origin.empty() ? origin_of(origins_, cat("imports.allowed.", name)) : origin;
   }
 
+  Result<void> kept(std::string_view field, const std::vector<std::string>& theirs,
+                    const std::vector<std::string>& ours) const {
+    for (const auto& item : theirs)
+      if (!has(ours, item)) return wider(field, cat(quoted(item), " must stay"));
+    return {};
+  }
+
+  // A project may add what is minded and never take away.
+  Result<void> rules() const {
+    const SourceRules &c = ceiling_.rules, &p = project_.rules;
+    if (c.level == VerifyLevel::kStrict && p.level != VerifyLevel::kStrict)
+      return wider("rules.level", "must stay strict");
+    for (const auto& id : p.off)
+      if (!has(c.off, id))
+        return wider("rules.off", origin_of(origins_, cat("rules.off.", id)), cat(quoted(id), " must stay on"));
+    for (const auto& path : p.allowed_paths)
+      if (std::none_of(c.allowed_paths.begin(), c.allowed_paths.end(),
+                       [&](const std::string& most) { return path_contains(most, path); }))
+        return wider("rules.allowed_paths", origin_of(origins_, cat("rules.allowed_paths.", path)),
+                     cat(quoted(path), " is not allowed there"));
+    TRY(kept("rules.functions", c.functions, p.functions));
+    TRY(kept("rules.modules", c.modules, p.modules));
+    return kept("rules.patterns", c.patterns, p.patterns);
+  }
+
   Result<void> verification() const {
     for (const auto& [name, mode] : project_.audit)
       if (mode == AuditMode::kObserve && !observes(ceiling_, name))
         return wider("audit.mode", origin_of(origins_, cat("audit.mode.", name)),
                      cat(quoted(name), " must stay enforced"));
+    TRY(rules());
     // No list of imports means any import.
     const auto& allowed = ceiling_.imports_allowed;
     if (!allowed.empty()) {
@@ -236,6 +262,9 @@ Result<void> tighten(const Policy& ceiling, Policy& project, const Origins& orig
   ceiling_first(ceiling.network.block, project.network.block);
   ceiling_first(ceiling.syscalls.deny, project.syscalls.deny);
   ceiling_first(ceiling.blocklist, project.blocklist);
+  ceiling_first(ceiling.rules.functions, project.rules.functions);
+  ceiling_first(ceiling.rules.modules, project.rules.modules);
+  ceiling_first(ceiling.rules.patterns, project.rules.patterns);
   ceiling_first(ceiling.stages_pre, project.stages_pre);
   ceiling_first(ceiling.stages_post, project.stages_post);
   project.required.insert(ceiling.required.begin(), ceiling.required.end());

@@ -96,6 +96,14 @@ void environment(Writer& w, const Environment& env) {
 }
 
 void checks(Writer& w, const Policy& p) {
+  w.section("rules");
+  w.line("level", p.rules.level == VerifyLevel::kStrict ? "strict" : "default");
+  w.list("off", p.rules.off);
+  w.list("functions", p.rules.functions);
+  w.list("modules", p.rules.modules);
+  w.list("patterns", p.rules.patterns);
+  w.list("allowed_paths", p.rules.allowed_paths);
+  w.end();
   w.section("imports");
   w.list("allowed", p.imports_allowed);
   w.end();
@@ -151,6 +159,7 @@ std::string to_yaml(const Policy& p) {
   w.truth("time_ns", p.time_ns);
   checks(w, p);
   w.truth("warm", p.warm);
+  w.truth("fast", p.fast);
   return w.take();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/pattern.h"
 #include "base/strings.h"
 #include "core/policy/env.h"
 #include "core/policy/glob.h"
@@ -50,6 +51,7 @@ class Validator {
     TRY(limits());
     TRY(filesystem());
     TRY(lists());
+    TRY(rules());
     TRY(environment());
     TRY(audit());
     if (!is_id(p_.uid)) return wrong("user.uid", "the program is never root inside; 1 to 4294967294");
@@ -147,6 +149,21 @@ class Validator {
     auto stage = [](const std::string& m) { return is_word(m, ""); };
     TRY(every("stages.pre", p_.stages_pre, stage, "is no name of a stage"));
     TRY(every("stages.post", p_.stages_post, stage, "is no name of a stage"));
+    return {};
+  }
+
+  Result<void> rules() const {
+    const SourceRules& r = p_.rules;
+    auto id = [](const std::string& s) { return is_word(s, "-*?"); };
+    auto name = [](const std::string& s) { return is_word(s, ".-+/:*?"); };
+    TRY(every("rules.off", r.off, id, "is no id of a rule"));
+    TRY(every("rules.functions", r.functions, name, "is no name of a function"));
+    TRY(every("rules.modules", r.modules, name, "is no name of a module"));
+    for (const auto& path : r.allowed_paths)
+      if (auto problem = path_problem(path); !problem.empty()) return wrong_item("rules.allowed_paths", path, problem);
+    for (const auto& text : r.patterns)
+      if (auto pattern = Pattern::compile(text); !pattern.ok())
+        return wrong_item("rules.patterns", text, cat("is no regular expression: ", pattern.error().message));
     return {};
   }
 

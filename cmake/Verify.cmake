@@ -1,0 +1,22 @@
+# hotcell-verify: the limited child that reads sources (languages/verify_main.cc). Static, since it starts faster and needs
+# nothing of the system once it is confined.
+include(GNUInstallDirs)
+add_executable(hotcell-verify ${PROJECT_SOURCE_DIR}/src/languages/verify_main.cc)
+target_link_libraries(hotcell-verify PRIVATE hotcell_languages)
+if(NOT HOTCELL_SANITIZE)
+  target_link_options(hotcell-verify PRIVATE -static)
+endif()
+install(TARGETS hotcell-verify RUNTIME DESTINATION libexec/hotcell)
+target_compile_definitions(hotcell_languages PRIVATE HOTCELL_LIBEXEC_DIR="${CMAKE_INSTALL_PREFIX}/libexec/hotcell")
+# Whoever builds the program gets the child beside it.
+cmake_language(DEFER CALL add_dependencies hotcell hotcell-verify)
+if(TARGET languages_test)
+  add_dependencies(languages_test hotcell-verify)
+endif()
+# Boost.JSON reads what the reports and the development data say, in tests alone.
+foreach(test IN ITEMS verify_test languages_test)
+  if(TARGET ${test})
+    target_link_libraries(${test} PRIVATE boost_json)
+    target_compile_definitions(${test} PRIVATE HOTCELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  endif()
+endforeach()

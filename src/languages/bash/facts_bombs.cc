@@ -1,0 +1,124 @@
+// Programs that multiply without end: functions and scripts that start themselves in the background or on both sides of
+// a pipe, and loops without end that start something each time.
+#include "base/strings.h"
+#include "languages/bash/facts_analyser.h"
+
+namespace hotcell::bash {
+namespace {
+
+struct Edges {
+  std::map<std::string, int> plain, many;  // whom a body calls, and whom in a way that leaves two running
+};
+
+}  // namespace
+
+void Analyser::look_for_bombs() {
+  std::vector<ShellId> functions;
+  for (ShellId n = 0; n < s_.nodes.size(); ++n)
+    if (s_.nodes[n].kind == ShellNodeKind::kFunction) functions.push_back(n);
+  std::map<std::string, Edges> graph;
+  auto look = [&](ShellId from, ShellId to, Edges& edges) {
+    for (ShellId n = from; n < to; ++n) {
+      const ShellNode& node = s_.nodes[n];
+      if (node.kind != ShellNodeKind::kPipeline) continue;
+      std::map<std::string, int> stages_by_name;
+      for (ShellId stage : stages(n)) {
+        const ShellNode& command = s_.nodes[stage];
+        if (command.kind != ShellNodeKind::kSimple || command.word_count == 0) continue;
+        auto name = s_.plain(command.words);
+        const ShellWord& w = s_.words[command.words];
+        bool self = !name && w.count == 1 && s_.parts[w.parts].kind == ShellPartKind::kParameter &&
+                    (s_.parts[w.parts].text == "0" || s_.parts[w.parts].text == "BASH_SOURCE");
+        if (self) name = "$0";
+        if (name && is_shell(base_name(*name)) && command.word_count == 2) {
+          const ShellWord& second = s_.words[command.words + 1];
+          if (second.count == 1 && s_.parts[second.parts].text == "0") name = "$0";
+        }
+        if (name && name->size() < 200) ++stages_by_name[*name];
+      }
+      for (const auto& [name, count] : stages_by_name) {
+        ++edges.plain[name];
+        if (node.background || count > 1) ++edges.many[name];
+        // A group in the background: { f; f; } &
+        for (ShellId p = node.parent; p != kNoShell && p > from; p = s_.nodes[p].parent)
+          if (s_.nodes[p].kind == ShellNodeKind::kPipeline && s_.nodes[p].background) ++edges.many[name];
+      }
+    }
+  };
+  if (functions.size() <= 2000)
+    for (ShellId f : functions) look(f + 1, s_.nodes[f].after, graph[std::string(s_.nodes[f].name)]);
+  std::size_t steps = 0;
+  for (ShellId f : functions) {
+    if (functions.size() > 2000) break;
+    std::string self(s_.nodes[f].name);
+    for (const auto& [callee, count] : graph[self].many) {
+      // Does the callee lead back here?
+      std::set<std::string> seen{callee};
+      std::vector<std::string> todo{callee};
+      bool back = callee == self;
+      while (!back && !todo.empty() && ++steps < 20000) {
+        std::string at = todo.back();
+        todo.pop_back();
+        auto it = graph.find(at);
+        if (it == graph.end()) continue;
+        for (const auto& [next, n] : it->second.plain) {
+          back = back || next == self;
+          if (seen.insert(next).second) todo.push_back(next);
+        }
+      }
+      Call c;
+      c.at = s_.nodes[f].begin;
+      if (back) construct("fork-bomb", cat("function ", self, " starts itself again and again"), c);
+    }
+  }
+  Edges top;
+  look(0, static_cast<ShellId>(s_.nodes.size()), top);
+  if (top.many.contains("$0")) {
+    Call c;
+    construct("fork-bomb", "the script starts itself again and again", c);
+  }
+}
+
+void Analyser::endless_loop(ShellId node) {
+  const ShellNode& n = s_.nodes[node];
+  if (n.kind != ShellNodeKind::kWhile && n.kind != ShellNodeKind::kUntil && n.kind != ShellNodeKind::kForArithmetic)
+    return;
+  bool endless = false, first = true, background = false, ends = false;
+  if (n.kind == ShellNodeKind::kForArithmetic && n.word_count == 1) {
+    std::string_view head = s_.text().substr(s_.words[n.words].begin, s_.words[n.words].end - s_.words[n.words].begin);
+    std::size_t a = head.find(';'), b = head.find(';', a == std::string_view::npos ? a : a + 1);
+    std::string_view condition = b == std::string_view::npos ? "x" : trim(head.substr(a + 1, b - a - 1));
+    endless = condition.empty() || condition == "1" || condition == "true";
+    first = false;
+  }
+  std::size_t seen = 0;
+  for (ShellId i = node + 1; i < n.after && ++seen < 500; ++i) {
+    const ShellNode& inner = s_.nodes[i];
+    if (inner.kind == ShellNodeKind::kPipeline && inner.background) background = true;
+    if (first && inner.kind == ShellNodeKind::kArithmetic) {
+      const ShellWord& w = s_.words[inner.words];
+      endless = w.count == 1 && (trim(s_.parts[w.parts].text) == "1" || trim(s_.parts[w.parts].text) == "true");
+      first = false;
+    }
+    if (inner.kind == ShellNodeKind::kTest && first) first = false;
+    if (inner.kind != ShellNodeKind::kSimple || inner.word_count == 0) continue;
+    auto name = s_.plain(inner.words);
+    if (first) {
+      auto argument = inner.word_count > 1 ? s_.plain(inner.words + 1) : std::nullopt;
+      std::string_view never = n.kind == ShellNodeKind::kUntil ? " false " : " true : ";
+      endless =
+          name && (one_of(*name, never) || (*name == "[" && inner.word_count == 3 && argument && *argument != "-n"));
+      first = false;
+      continue;
+    }
+    if (name && one_of(*name, " sleep break exit return wait read exec inotifywait nc select usleep ")) ends = true;
+  }
+  if (!endless || ends || seen >= 500) return;
+  Call c;
+  c.at = n.begin;
+  c.node = node;
+  construct(background ? "fork-bomb" : "endless-loop",
+            background ? "a loop without end starts a process each time" : "a loop without end or pause", c);
+}
+
+}  // namespace hotcell::bash

@@ -1,0 +1,227 @@
+// The shell's own commands, and variables that change what other commands do.
+#include "base/strings.h"
+#include "languages/bash/facts_analyser.h"
+#include "languages/bash/facts_text.h"
+
+namespace hotcell::bash {
+
+void Analyser::special_variable(std::string_view name, const Field& value, std::uint32_t at) {
+  Call c;
+  c.at = at;
+  std::string detail = cat(name, "=", value.text.substr(0, 200));
+  if (one_of(name,
+             " LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT PYTHONPATH PYTHONSTARTUP PERL5LIB PERL5OPT RUBYOPT RUBYLIB "
+             "NODE_OPTIONS GLIBC_TUNABLES GCONV_PATH "
+             "JAVA_TOOL_OPTIONS BASH_LOADABLES_PATH PYTHONHOME NODE_PATH "))
+    construct(name.starts_with("LD_") ? "loader-variable" : "runtime-variable", detail, c);
+  else if (name == "PATH") {
+    // The folders that are put in front decide which program a name means.
+    bool keeps = value.text.find(kUnknown) != std::string::npos;
+    construct("path-variable", cat(keeps ? "extends " : "replaces ", detail), c);
+  } else if (one_of(name, " HISTFILE HISTSIZE HISTFILESIZE HISTCONTROL HISTIGNORE ")) {
+    if (value.text.empty() || value.text == "/dev/null" || value.text == "0") construct("history-tampering", detail, c);
+  } else if (one_of(name, " BASH_ENV ENV PROMPT_COMMAND PS0 PS1 PS2 PS4 ")) {
+    bool code = name == "PROMPT_COMMAND" || value.text.find("$(") != std::string::npos ||
+                value.text.find('`') != std::string::npos;
+    if (name == "BASH_ENV" || name == "ENV") {
+      construct("startup-variable", detail, c);
+    } else if (code) {
+      construct("prompt-code", detail, c);
+      if (value.known) evaluate_text(name == "PROMPT_COMMAND" ? value.text : cat(": \"", value.text, "\""), c);
+    }
+  } else if (one_of(name,
+                    " GIT_SSH_COMMAND GIT_SSH GIT_PAGER GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS "
+                    "PAGER MANPAGER EDITOR VISUAL LESSOPEN "
+                    "LESSCLOSE BROWSER SUDO_ASKPASS SSH_ASKPASS TAR_OPTIONS MAKEFLAGS RSYNC_RSH CC_WRAPPER PERLDB_OPTS "
+                    "PSQL_PAGER SYSTEMD_PAGER ")) {
+    bool code = value.text.find_first_of(";|&`$(") != std::string::npos ||
+                is_interpreter(base_name(value.text.substr(0, value.text.find(' '))));
+    if (code && value.known && value.text != "vim" && value.text != "vi" && value.text != "ed") {
+      construct("program-variable", detail, c);
+      evaluate_text(value.text.starts_with('|') ? value.text.substr(1) : value.text, c);
+    }
+  }
+}
+
+void Analyser::alias_builtin(Args words) {
+  for (const Field& f : words.subspan(1)) {
+    std::size_t equals = f.text.find('=');
+    if (equals == std::string::npos || equals == 0 || f.text.starts_with('-')) continue;
+    std::string name = f.text.substr(0, equals);
+    if (st_.aliases.size() < 1000) st_.aliases[name] = f.text.substr(equals + 1);
+  }
+}
+
+void Analyser::declare(Args words, const Call& c) {
+  bool reference = false, integer = false;
+  for (const Field& f : words.subspan(1)) {
+    if (f.text.starts_with('-')) {
+      reference = reference || f.text.find('n') != std::string::npos;
+      integer = integer || f.text.find('i') != std::string::npos;
+      continue;
+    }
+    std::size_t equals = f.text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      if (!f.known) construct("dynamic-declare", joined(words), c);
+      continue;
+    }
+    bool append = f.text[equals - 1] == '+';
+    std::string name = f.text.substr(0, equals - (append ? 1 : 0));
+    Field value = f;
+    value.text = f.text.substr(equals + 1);
+    value.origin = "";
+    // The origin belongs to the value when the name is in front of it.
+    if (!value.known && value.text == kUnknown && c.node != kNoShell) {
+      const ShellNode& n = s_.nodes[c.node];
+      for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
+        const ShellWord& word = s_.words[w];
+        if (word.count == 2 && s_.parts[word.parts].text == cat(name, "=") &&
+            s_.parts[word.parts + 1].kind == ShellPartKind::kParameter)
+          value = parameter(s_.parts[word.parts + 1]);
+      }
+    }
+    if (reference && words[0].text != "export") construct("name-reference", f.text, c);
+    if (integer && value.text.find("[$(") != std::string::npos) {
+      construct("subscript-injection", f.text, c);
+      evaluate_text(cat(": \"", value.text, "\""), c);
+    }
+    special_variable(name, value, c.at);
+    set_variable(name, std::move(value), words[0].text != "local" && c.node != kNoShell && conditional(c.node), append);
+  }
+}
+
+bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c) {
+  auto option = [&](std::string_view letter) -> const Field* {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i)
+      if (words[i].text == letter) return &words[i + 1];
+    return nullptr;
+  };
+  if (name == "eval") return evaluate(words, c), true;
+  if (name == "source" || name == ".") return source(words, c), true;
+  if (name == "alias") return alias_builtin(words), construct("alias", joined(words.subspan(1)), c), true;
+  if (name == "declare" || name == "local" || name == "export" || name == "readonly" || name == "typeset")
+    return declare(words, c), true;
+  if (name == "cd" || name == "pushd") {
+    std::size_t i = 1;
+    while (i < words.size() && words[i].text.starts_with('-') && words[i].text.size() > 1) ++i;
+    if (i >= words.size())
+      st_.folder = "~";
+    else
+      st_.folder = words[i].known && words[i].text != "-" ? normalise_path(words[i].text, st_.folder) : "";
+    if (st_.folder == ".") st_.folder.clear();
+    if (i < words.size() && words[i].known) read_path(words[i], c);
+    return true;
+  }
+  if (name == "read" || name == "mapfile" || name == "readarray") {
+    if (const Field* callback = option("-C")) code_from(*callback, name, c);
+    Field value = c.input != nullptr && c.input->has_value() ? **c.input : unknown();
+    value.taint |= kInput;
+    while (value.text.ends_with('\n')) value.text.pop_back();
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (words[i].text.starts_with('-')) {
+        if (one_of(words[i].text, " -p -d -n -N -t -u -i -C -c -O -s ") && words[i].text != "-s") ++i;
+        continue;
+      }
+      names.push_back(words[i].text);
+      if (words[i].text.find("[$(") != std::string::npos) {
+        construct("subscript-injection", words[i].text, c);
+        evaluate_text(cat(": \"", words[i].text, "\""), c);
+      }
+    }
+    if (names.empty()) names.emplace_back("REPLY");
+    if (names.size() > 1 || name != "read") value = unknown({}, static_cast<std::uint8_t>(value.taint));
+    for (const std::string& n : names) set_variable(n, value, true, false);
+    return true;
+  }
+  if (name == "printf") {
+    if (words.size() > 3 && words[1].text == "-v") {
+      auto text = output_of(std::vector<Field>(words.begin() + 2, words.end()), std::nullopt);
+      Fields shifted(words.begin() + 2, words.end());
+      shifted[0] = words[0];
+      text = output_of(shifted, std::nullopt);
+      if (words[2].text.find("[$(") != std::string::npos) {
+        construct("subscript-injection", words[2].text, c);
+        evaluate_text(cat(": \"", words[2].text, "\""), c);
+      }
+      set_variable(words[2].text, text ? *text : unknown(), c.node != kNoShell && conditional(c.node), false);
+    }
+    return true;
+  }
+  if (name == "set") {
+    std::size_t i = 1;
+    while (i < words.size() && (words[i].text.starts_with('-') || words[i].text.starts_with('+')) &&
+           words[i].text != "--") {
+      if (words[i].text == "+o" && i + 1 < words.size() && words[i + 1].text == "history")
+        construct("history-tampering", joined(words), c);
+      i += words[i].text.ends_with('o') ? 2 : 1;
+    }
+    if (i < words.size() && words[i].text == "--") ++i;
+    if (i < words.size()) arguments_.assign(words.begin() + static_cast<long>(i), words.end()), have_arguments_ = true;
+    return true;
+  }
+  if (name == "shift") {
+    if (have_arguments_ && !arguments_.empty()) arguments_.erase(arguments_.begin());
+    return true;
+  }
+  if (name == "unset") {
+    for (const Field& f : words.subspan(1)) {
+      if (f.text.starts_with("HIST")) construct("history-tampering", joined(words), c);
+      if (f.text.find("[$(") != std::string::npos) evaluate_text(cat(": \"", f.text, "\""), c);
+      if (f.known && !f.text.starts_with('-'))
+        set_variable(f.text, Field{}, c.node != kNoShell && conditional(c.node), false);
+    }
+    return true;
+  }
+  if (name == "trap") {
+    if (words.size() < 2 || words[1].text.starts_with("-")) return true;
+    for (const Field& f : words.subspan(2))
+      if (f.text == "DEBUG" || f.text == "RETURN") construct("trap-debug", joined(words), c);
+    if (!words[1].text.empty() && words.size() > 2) {
+      if (words[1].known)
+        evaluate_text(words[1].text, c);
+      else {
+        std::string text = words[1].text;
+        for (std::size_t at = 0; (at = text.find(kUnknown, at)) != std::string::npos; at += 11)
+          text.replace(at, kUnknown.size(), "__unknown__");
+        evaluate_text(text, c);
+      }
+    }
+    return true;
+  }
+  if (name == "enable") {
+    if (option("-f") != nullptr) construct("loads-builtin", joined(words), c);
+    return true;
+  }
+  if (name == "history") {
+    if (words.size() > 1 &&
+        (words[1].text.starts_with("-c") || words[1].text.starts_with("-d") || words[1].text.starts_with("-w")))
+      construct("history-tampering", joined(words), c);
+    return true;
+  }
+  if (name == "bind" || name == "complete" || name == "compgen") {
+    const Field* code = option(name == "bind" ? "-x" : "-C");
+    if (code != nullptr) {
+      construct("runs-command", joined(words), c);
+      Field text = *code;
+      if (name == "bind") text.text = text.text.substr(std::min(text.text.find(':') + 1, text.text.size()));
+      if (text.known) evaluate_text(text.text, c);
+    }
+    return true;
+  }
+  if (name == "hash") {
+    if (option("-p") != nullptr) construct("path-variable", cat("replaces ", joined(words)), c);
+    return true;
+  }
+  if (name == "let" || name == "test" || name == "[") {
+    for (const Field& f : words.subspan(1))
+      if (std::size_t at = std::min(f.text.find("[$("), f.text.find("[`")); at != std::string::npos) {
+        construct("subscript-injection", f.text, c);
+        evaluate_text(cat(": \"", f.text.substr(at + 1), "\""), c);
+      }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace hotcell::bash

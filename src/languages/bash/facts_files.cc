@@ -1,0 +1,275 @@
+// Which paths well-known commands read and write.
+#include "base/strings.h"
+#include "languages/bash/facts_analyser.h"
+#include "languages/bash/facts_text.h"
+
+namespace hotcell::bash {
+namespace {
+
+bool interesting(std::string_view path) {
+  return path.starts_with('/') || path.starts_with('~') || path == ".." || path.starts_with("../");
+}
+
+bool below(std::string_view path, std::string_view folder) {
+  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+// Options that take the next word, so that it is no path.
+std::string_view valued_options(std::string_view name) {
+  if (name == "head" || name == "tail") return " -n -c --lines --bytes ";
+  if (one_of(name, " grep egrep fgrep rg ")) return " -e -m -A -B -C -f --include --exclude --color -g -t ";
+  if (name == "cut") return " -d -f -c -b ";
+  if (name == "sort") return " -k -t -S -T -o ";
+  if (one_of(name, " cp mv ln install ")) return " -t -S -m -o -g --target-directory ";
+  if (one_of(name, " chmod chown touch mkdir ")) return " -m -d -t -r --reference --date ";
+  if (name == "truncate") return " -s --size -r ";
+  if (name == "shred") return " -n -s --iterations --size ";
+  if (one_of(name, " awk gawk ")) return " -F -v -f ";
+  if (name == "diff" || name == "paste" || name == "od" || name == "stat" || name == "column")
+    return " -U -d -t -A -N -j -w -c -f --format -s ";
+  if (name == "tree" || name == "du") return " -L -P -I -d --max-depth ";
+  if (name == "ls") return " -I -w -T ";
+  if (name == "split" || name == "csplit") return " -l -b -n -a -C ";
+  if (name == "fallocate") return " -l -o ";
+  return "";
+}
+
+}  // namespace
+
+void Analyser::read_path(const Field& f, const Call& c) {
+  if (!f.known) {
+    // The folder in front of what is unknown tells enough: /etc/$x
+    std::size_t cut = f.text.find(kUnknown);
+    if (cut == std::string::npos || cut < 2 || !interesting(f.text)) return;
+  } else if (f.text.starts_with("/dev/tcp/") || f.text.starts_with("/dev/udp/")) {
+    return construct("dev-tcp", f.text, c);
+  }
+  std::string path = normalise_path(f.text, st_.folder);
+  if (interesting(path)) say(FactKind::kReadPath, std::move(path), "", c.at);
+}
+
+void Analyser::write_path(const Field& f, const Call& c) {
+  if (!f.known) {
+    if (!f.origin.empty() && f.text.starts_with(kUnknown))
+      return construct("write-by-environment", cat("$", f.origin), c);
+    std::size_t cut = f.text.find(kUnknown);
+    if (cut == std::string::npos || cut < 2 || !interesting(f.text)) return;
+  }
+  if (f.text.empty()) return;
+  std::string path = normalise_path(f.text, st_.folder);
+  if (!interesting(path)) return;
+  bool device = below(path, "/dev") &&
+                !one_of(path, " /dev/null /dev/stdout /dev/stderr /dev/tty /dev/stdin /dev/zero /dev/full ") &&
+                !below(path, "/dev/fd") && !below(path, "/dev/shm") && !below(path, "/dev/pts");
+  if (device) construct("device-write", path, c);
+  say(FactKind::kWritePath, std::move(path), "", c.at);
+}
+
+// root, system, home, below-home, tmp, parent, work, relative, unknown-below, unknown
+std::string Analyser::target_class(const Field& f) const {
+  if (!f.known) {
+    if (f.text == kUnknown) return f.origin.empty() ? "unknown" : "environment";
+    // "$x/"*: when $x is empty that is the root.
+    if (f.text.starts_with(kUnknown) && !f.origin.empty()) {
+      std::string rest = f.text.substr(kUnknown.size());
+      if (rest == "/" || rest == "/*" || rest == "*") return "environment";
+    }
+    if (f.text.starts_with(kUnknown)) return "unknown";
+  }
+  std::string path = normalise_path(f.text, st_.folder);
+  if (path == "/" || path == "/*" || path == "/.*" || path == "/**" || path == "/?*" || path == "/{*,.*}")
+    return "root";
+  if (below(path, "/tmp") || below(path, "/var/tmp") || below(path, "/dev/shm"))
+    return path.ends_with("tmp") || path.ends_with("tmp/*") ? "tmp-whole" : "tmp";
+  if (below(path, "/work") || below(path, "/workspace")) return "relative";
+  if (path.starts_with('/')) return "system";
+  if (path == "~" || path == "~/*" || path == "~/.*" || (path.starts_with('~') && path.find('/') == std::string::npos))
+    return "home";
+  if (path.starts_with('~')) return "below-home";
+  if (path == ".." || path.starts_with("../")) return "parent";
+  if (path == "." || path == "*" || path == ".*" || path == "./*") return "work";
+  return "relative";
+}
+
+void Analyser::recursive(std::string_view construct_name, const Field& target, const Call& c) {
+  std::string kind = target_class(target);
+  construct(construct_name, cat(kind, ": ", target.text.substr(0, 200)), c);
+  if (target.known) write_path(target, c);
+}
+
+void Analyser::files(const std::string& name, Args words, const Call& c) {
+  std::vector<const Field*> operands;
+  std::string flags;  // the letters of short options, and long ones between spaces
+  std::string_view valued = valued_options(name);
+  bool only_operands = false;
+  const Field* output = nullptr;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (!only_operands && w == "--") {
+      only_operands = true;
+    } else if (!only_operands && w.size() > 1 && w[0] == '-') {
+      if (w[1] == '-')
+        flags += cat(" ", w, " ");
+      else
+        flags += w.substr(1);
+      bool out = (one_of(name, " sort curl wget gcc cc ") &&
+                  (w == "-o" || w == "--output" || w == "-O" || w == "--output-document" || w == "-P")) ||
+                 (one_of(name, " cp mv ln install ") && (w == "-t" || w == "--target-directory"));
+      if (name == "curl" && w == "-O") out = false;
+      if (out && i + 1 < words.size()) output = &words[i + 1];
+      if ((!valued.empty() && one_of(w, valued)) || out) ++i;
+    } else {
+      operands.push_back(&words[i]);
+    }
+    Field rest = words[i];
+    for (std::string_view prefix : {"--output=", "--output-document=", "--target-directory="})
+      if (w.starts_with(prefix)) {
+        rest.text = w.substr(prefix.size());
+        write_path(rest, c);
+      }
+    if ((name == "sort" || name == "wget" || name == "curl") && w.size() > 2 &&
+        (w.starts_with("-o") || (w.starts_with("-O") && name == "wget"))) {
+      rest.text = w.substr(2);
+      write_path(rest, c);
+    }
+  }
+  bool recurse = flags.find('r') != std::string::npos || flags.find('R') != std::string::npos ||
+                 flags.find("--recursive") != std::string::npos;
+  if (output != nullptr && output->text != "-") write_path(*output, c);
+  if (name == "rm" || name == "unlink" || name == "rmdir" || name == "shred") {
+    bool letters = false;  // -r among short options, not a letter of a long one
+    for (const Field& f : words.subspan(1))
+      letters = letters ||
+                (f.text.size() > 1 && f.text[0] == '-' && f.text[1] != '-' &&
+                 f.text.find_first_of("rR") != std::string::npos) ||
+                f.text.starts_with("--r");
+    for (const Field* f : operands) {
+      if (letters && name == "rm")
+        recursive("recursive-delete", *f, c);
+      else {
+        construct("delete", cat(target_class(*f), ": ", f->text.substr(0, 200)), c);
+        write_path(*f, c);
+      }
+    }
+  } else if (one_of(name, " chmod chown chgrp chattr setfacl ")) {
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      std::string kind = target_class(*operands[i]);
+      if (recurse && (kind == "root" || kind == "system" || kind == "home"))
+        construct("recursive-mode", cat(kind, ": ", joined(words)), c);
+      write_path(*operands[i], c);
+    }
+    if (name == "chmod" && !operands.empty()) {
+      const std::string& mode = operands[0]->text;
+      bool digits = !mode.empty() && mode.find_first_not_of("01234567") == std::string::npos;
+      bool set_id =
+          (digits && mode.size() == 4 && mode[0] >= '2' && mode[0] != '1') ||
+          (!digits && (mode.find("+s") != std::string::npos || mode.find("=s") != std::string::npos)) ||
+          (!digits && mode.find('+') != std::string::npos && mode.find('s', mode.find('+')) != std::string::npos);
+      if (set_id) construct("set-id", joined(words), c);
+      bool open_to_all = digits && (mode.back() == '7' || mode.back() == '6' || mode.back() == '2');
+      if (open_to_all || mode.find("o+w") != std::string::npos || mode.find("a+rwx") != std::string::npos ||
+          mode == "ugo+rwx" || mode.find("a+w") != std::string::npos || mode == "a=rwx")
+        construct("world-writable", joined(words), c);
+    }
+    if (name == "chown" && !operands.empty() &&
+        (operands[0]->text.starts_with("root") || operands[0]->text.starts_with("0")))
+      construct("chown-root", joined(words), c);
+  } else if (name == "dd") {
+    for (const Field& f : words.subspan(1)) {
+      Field value = f;
+      if (f.text.starts_with("of="))
+        value.text = f.text.substr(3);
+      else if (f.text.starts_with("if="))
+        value.text = f.text.substr(3);
+      else
+        continue;
+      // of="$x": the variable stands first in the value, though not in the word
+      if (!value.known && c.node != kNoShell) {
+        const ShellNode& n = s_.nodes[c.node];
+        for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
+          const ShellWord& word = s_.words[w];
+          if (word.count >= 2 && s_.parts[word.parts].text == f.text.substr(0, 3) &&
+              s_.parts[word.parts + 1].kind == ShellPartKind::kParameter)
+            value.origin = parameter(s_.parts[word.parts + 1]).origin;
+        }
+      }
+      if (f.text[0] == 'o')
+        write_path(value, c);
+      else
+        read_path(value, c);
+    }
+  } else if (one_of(name, " tee touch mkdir truncate mkfifo mknod fallocate sponge patch ")) {
+    for (const Field* f : operands) write_path(*f, c);
+    if (name == "mkfifo" && !operands.empty()) construct("named-pipe", joined(words), c);
+  } else if (one_of(name, " cp mv ln install rsync scp ")) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      bool remote = (name == "rsync" || name == "scp") && operands[i]->text.find(':') != std::string::npos;
+      bool last = i + 1 == operands.size() && output == nullptr && operands.size() > 1;
+      if (remote) continue;
+      if (last)
+        write_path(*operands[i], c);
+      else if (name == "mv") {
+        std::string kind = target_class(*operands[i]);
+        if (kind == "root" || kind == "home") construct("recursive-delete", cat(kind, ": ", joined(words)), c);
+        write_path(*operands[i], c);
+        read_path(*operands[i], c);
+      } else
+        read_path(*operands[i], c);
+    }
+    if (name == "rsync" && flags.find("--del") != std::string::npos && !operands.empty())
+      recursive("recursive-delete", *operands.back(), c);
+  } else if (name == "sed" || name == "gsed" || name == "awk" || name == "gawk") {
+    bool in_place = flags.find('i') != std::string::npos && (name == "sed" || name == "gsed");
+    bool program_by_option = flags.find('e') != std::string::npos && flags.find('i') == std::string::npos;
+    for (std::size_t i = program_by_option ? 0 : 1; i < operands.size(); ++i) {
+      if (in_place) write_path(*operands[i], c);
+      read_path(*operands[i], c);
+    }
+  } else if (one_of(name, " grep egrep fgrep rg jq tr ")) {
+    for (std::size_t i = 1; i < operands.size(); ++i) read_path(*operands[i], c);
+  } else if (name == "uniq" || name == "split" || name == "xxd" || name == "iconv") {
+    if (!operands.empty()) read_path(*operands[0], c);
+    if (operands.size() > 1 && name != "iconv") write_path(*operands[1], c);
+  } else if (one_of(name, " tar bsdtar zip gzip bzip2 xz unzip gunzip cpio ")) {
+    for (const Field* f : operands) {
+      if (name == "tar" && f == operands[0] && operands.size() > 1 && !f->text.starts_with('/')) continue;
+      read_path(*f, c);
+    }
+    for (std::size_t i = 1; i + 1 < words.size(); ++i)
+      if (words[i].text == "-C" || words[i].text == "-d") write_path(words[i + 1], c);
+  } else if (name == "curl" || name == "wget") {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      Field f = words[i];
+      std::size_t at = f.text.find('@');
+      bool data =
+          i > 0 &&
+          one_of(words[i - 1].text,
+                 " -d --data --data-binary --data-raw --data-urlencode -F --form -T --upload-file --post-file ");
+      if (f.text.starts_with("--post-file=")) at = 11, data = true;
+      if (data && words[i - 1].text != "-T" && words[i - 1].text != "--upload-file" &&
+          words[i - 1].text != "--post-file") {
+        if (at == std::string::npos) continue;
+        f.text = f.text.substr(at + 1);
+      }
+      if (data) read_path(f, c), construct("upload", joined(words), c);
+      if (f.text.starts_with("file://")) {
+        f.text = f.text.substr(7);
+        read_path(f, c);
+      }
+    }
+  } else if (name == "git") {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i)
+      if (words[i].text == "-C") read_path(words[i + 1], c);
+  } else if (name != "find" && name != "xargs" && name != "source" && name != ".") {
+    for (const Field* f : operands) read_path(*f, c);
+    if (one_of(name, " vim vi nano ed ex visudo "))
+      for (const Field* f : operands) write_path(*f, c);
+  } else if (name == "find") {
+    for (const Field* f : operands) {
+      if (f->text.starts_with('(') || f->text == "!") break;
+      if (f == &words[1] || f == operands[0]) read_path(*f, c);
+    }
+  }
+}
+
+}  // namespace hotcell::bash

@@ -1,0 +1,136 @@
+// Pipelines, simple commands and redirections: what reaches a command, before it is asked what it does.
+#include "base/strings.h"
+#include "languages/bash/facts_analyser.h"
+#include "languages/bash/facts_text.h"
+
+namespace hotcell::bash {
+
+std::optional<Field> Analyser::input_of(ShellId node) {
+  const ShellNode& n = s_.nodes[node];
+  std::optional<Field> out;
+  for (ShellId i = n.redirects; i < n.redirects + n.redirect_count; ++i) {
+    const ShellRedirect& r = s_.redirects[i];
+    if (r.fd > 0 || r.target == kNoShell) continue;
+    if (r.op == ShellRedirectOp::kHereString) {
+      out = expand_one(r.target);
+      out->text += '\n';
+    } else if (r.op == ShellRedirectOp::kHereDocument && s_.here_documents[r.target] != kNoShell) {
+      out = expand_one(s_.here_documents[r.target]);
+    } else if (r.op == ShellRedirectOp::kRead) {
+      Field f = expand_one(r.target);
+      out = unknown({}, f.taint);
+      out->process = f.process;
+      out->origin = f.known ? cat("file ", f.text) : "";
+    }
+  }
+  return out;
+}
+
+// What a pipe brings matters to programs that run what they read.
+void Analyser::pipeline(ShellId node) {
+  std::vector<ShellId> all = stages(node);
+  if (all.size() < 2) return;
+  if (all.size() > 16) all.resize(16);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const ShellNode& stage = s_.nodes[all[i]];
+    std::optional<Field> input;
+    bool tried = false;
+    for (ShellId n = all[i]; n < stage.after && n < all[i] + 64; ++n) {
+      const ShellNode& command = s_.nodes[n];
+      if (command.kind != ShellNodeKind::kSimple || command.word_count == 0) continue;
+      bool plain = true, wants = false;
+      for (ShellId w = command.words; w < command.words + std::min<ShellId>(command.word_count, 6); ++w) {
+        auto word = s_.plain(w);
+        if (!word) {
+          plain = false;
+          continue;
+        }
+        std::string name = base_name(*word);
+        wants = wants || is_interpreter(name) ||
+                one_of(name, " xargs parallel source . eval at batch ssh read mapfile crontab stdin busybox ");
+      }
+      if (!wants && plain) continue;
+      if (!tried) {
+        input = output_of_stages(all, i);
+        if (!input) input = unknown();
+        input->taint |= taint_of(all[0], all[i]);
+        tried = true;
+      }
+      inputs_[n] = input;
+    }
+  }
+}
+
+void Analyser::simple(ShellId node) {
+  const ShellNode& n = s_.nodes[node];
+  if (n.word_count == 0) {
+    for (ShellId a = n.assignments; a < n.assignments + n.assignment_count; ++a) assign(s_.assignments[a], node, false);
+    redirects(node);
+    return;
+  }
+  for (ShellId a = n.assignments; a < n.assignments + n.assignment_count; ++a) {
+    const ShellAssignment& assignment = s_.assignments[a];
+    if (assignment.array)
+      assign(assignment, node, true);
+    else if (assignment.value != kNoShell)
+      special_variable(assignment.name, expand_one(assignment.value), assignment.begin);
+  }
+  std::optional<Field> input;
+  if (n.redirect_count > 0) input = input_of(node);
+  if (!input)
+    if (auto it = inputs_.find(node); it != inputs_.end()) input = it->second;
+  Call c;
+  c.at = n.begin;
+  c.node = node;
+  c.input = &input;
+  most_alternatives_ = 1;
+  Fields words;
+  for (alternative_ = 0; alternative_ < most_alternatives_ && alternative_ < 8; ++alternative_) {
+    words.clear();
+    for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
+      Fields some = expand(w);
+      std::move(some.begin(), some.end(), std::back_inserter(words));
+      if (words.size() > 4096) break;
+    }
+    std::size_t most = most_alternatives_;
+    run_command(words, c);
+    most_alternatives_ = most;
+  }
+  alternative_ = 0;
+  redirects(node);
+}
+
+void Analyser::redirects(ShellId node) {
+  const ShellNode& n = s_.nodes[node];
+  for (ShellId i = n.redirects; i < n.redirects + n.redirect_count; ++i) {
+    const ShellRedirect& r = s_.redirects[i];
+    if (r.op == ShellRedirectOp::kHereDocument || r.op == ShellRedirectOp::kHereString || r.target == kNoShell)
+      continue;
+    Call c;
+    c.at = r.begin;
+    c.node = node;
+    most_alternatives_ = 1;
+    for (alternative_ = 0; alternative_ < most_alternatives_ && alternative_ < 8; ++alternative_) {
+      Field f = expand_one(r.target);
+      bool descriptor =
+          f.text == "-" || (!f.text.empty() && f.text.find_first_not_of("0123456789-") == std::string::npos);
+      if ((r.op == ShellRedirectOp::kReadDup || r.op == ShellRedirectOp::kWriteDup) && (descriptor || !f.known))
+        continue;
+      if (f.text.starts_with("/dev/tcp/") || f.text.starts_with("/dev/udp/")) {
+        construct("dev-tcp", f.text, c);
+        Field h = f;
+        h.text = f.text.substr(9);
+        h.text = h.text.substr(0, h.text.find('/'));
+        host(h, c);
+        continue;
+      }
+      if (r.op == ShellRedirectOp::kRead || r.op == ShellRedirectOp::kReadDup)
+        read_path(f, c);
+      else
+        write_path(f, c);
+    }
+    alternative_ = 0;
+  }
+}
+
+}  // namespace hotcell::bash

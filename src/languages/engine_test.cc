@@ -1,0 +1,130 @@
+#include "languages/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "languages/line_patterns.h"
+#include "languages/policy_options.h"
+#include "verify/embedded_rules.h"
+
+namespace hotcell {
+namespace {
+
+Verification verify(std::string language, std::string source, VerifyOptions options = {}, std::string file = "f") {
+  return verify_source({std::move(language), std::move(file), std::move(source), std::move(options)});
+}
+
+const Finding* find(const Verification& v, std::string_view rule) {
+  auto it = std::find_if(v.findings.begin(), v.findings.end(), [&](const Finding& f) { return f.rule == rule; });
+  return it == v.findings.end() ? nullptr : &*it;
+}
+
+TEST(Engine, EmptyIsCleanAndBrokenIsNever) {
+  for (auto language : analysed_languages()) {
+    Verification v = verify(std::string(language), "");
+    EXPECT_TRUE(v.safe && v.findings.empty()) << language;
+    v = verify(std::string(language), std::string("a\0b", 3));
+    EXPECT_FALSE(v.safe) << language;
+    EXPECT_TRUE(v.unverifiable) << language;
+    if (language == "bash") continue;  // its own parser's tests say what is broken
+    v = verify(std::string(language), "\n  ((((\n");
+    EXPECT_TRUE(v.unverifiable) << language;
+    ASSERT_NE(find(v, "unverifiable"), nullptr) << language;
+    EXPECT_EQ(find(v, "unverifiable")->severity, "error");
+    EXPECT_NE(find(v, "unverifiable")->message.find(language), std::string::npos) << find(v, "unverifiable")->message;
+  }
+}
+
+TEST(Engine, AByteOrderMarkIsNoText) {
+  EXPECT_EQ(verify("python", "\xEF\xBB\xBFx = 1\n").findings.size(), verify("python", "x = 1\n").findings.size());
+}
+
+TEST(Engine, AnUnknownLanguageGetsHintsAndIsNeverSafe) {
+  for (const char* source : {"", "print 1\n", "os.execute('rm -rf /')\n"}) {
+    Verification v = verify("lua", source);
+    EXPECT_TRUE(v.unverifiable && !v.safe) << source;
+    ASSERT_NE(find(v, "unverifiable"), nullptr);
+  }
+  Verification v = verify("lua", "x = 1\nos.execute('cat /etc/shadow')\n");
+  ASSERT_NE(find(v, "generic-start-program"), nullptr);
+  EXPECT_EQ(find(v, "generic-start-program")->line, 2);
+  ASSERT_NE(find(v, "generic-secrets"), nullptr);
+}
+
+TEST(Engine, TheFirstErrorHasItsPlace) {
+  Verification v = verify("python", "x = 1\ny = = 2\n");
+  const Finding* f = find(v, "unverifiable");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->line, 2);
+  EXPECT_EQ(f->snippet, "y = = 2");
+}
+
+bool is_read(const Verification& v) {
+  return std::none_of(v.findings.begin(), v.findings.end(), [](const Finding& f) {
+    return f.message.find("cannot be read as") != f.message.npos || f.message.find("is not whole") != f.message.npos;
+  });
+}
+
+TEST(Engine, TsxAndHeadersOfCppAreRead) {
+  EXPECT_TRUE(is_read(verify("typescript", "const a = <b>{x}</b>;\nconst f = (x: number) => x;\n")));
+  EXPECT_TRUE(is_read(verify("typescript", "const a = <number>x;\n")));
+  EXPECT_TRUE(is_read(verify("c", "namespace a { class B { public: B(); }; }\n", {}, "b.h")));
+  EXPECT_FALSE(is_read(verify("c", "namespace a { class B { public: B(); }; }\n", {}, "b.c")));
+}
+
+TEST(Patterns, CommentsAndStringsAreNotCodeButInterpolationsAre) {
+  auto tree = parse_source(Grammar::kPython, "bad = 1 # bad\nx = 'bad'\ny = f'bad {bad} bad'\n");
+  ASSERT_TRUE(tree.ok());
+  EXPECT_EQ(code_only(tree.value()), "bad = 1      \nx =      \ny =       {bad}     \n");
+  tree = parse_source(Grammar::kJavascript, "/* bad */ f(`bad ${bad + 'bad'}`)\n");
+  ASSERT_TRUE(tree.ok());
+  EXPECT_EQ(code_only(tree.value()), "          f(     ${bad +      } )\n");
+  tree = parse_source(Grammar::kC, "#include <bad.h>\nint bad; // bad\nchar *s = \"bad\"; char c = 'b';\n");
+  ASSERT_TRUE(tree.ok());
+  EXPECT_EQ(code_only(tree.value()), "#include        \nint bad;       \nchar *s =      ; char c =    ;\n");
+}
+
+TEST(Patterns, OfAProfileAreFoundOnTheirLine) {
+  VerifyOptions o;
+  o.patterns = {"\\bbad\\b"};
+  Verification v = verify("python", "# bad\nx = 'bad'\nif bad:\n  pass\n", o);
+  std::size_t count = 0;
+  for (const auto& f : v.findings) count += f.rule == "profile-pattern";
+  EXPECT_EQ(count, 1u);
+  const Finding* f = find(v, "profile-pattern");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->line, 3);
+  EXPECT_EQ(f->column, 4);
+  EXPECT_FALSE(v.safe);
+}
+
+TEST(Rules, OfEveryLanguageAreThereOnce) {
+  EXPECT_FALSE(embedded_rules("generic").empty());
+  EXPECT_TRUE(embedded_rules("nosuch").empty());
+  EXPECT_GE(embedded_rules("cpp").size(), embedded_rules("c").size());
+  EXPECT_GE(embedded_rules("typescript").size(), embedded_rules("javascript").size());
+}
+
+TEST(PolicyOptions, FunctionsAndModulesBecomeRules) {
+  Policy p = strict_policy();
+  p.rules.functions = {"eval"};
+  p.rules.modules = {"socket"};
+  VerifyOptions o = verify_options(p);
+  EXPECT_EQ(o.level, VerifyLevel::kStrict);
+  std::vector<Rule> none;
+  auto rule_of = [&](FactKind kind, const char* name) {
+    std::vector<Fact> facts = {{kind, name, "", 0, 1}};
+    auto found = judge(SourceText("x"), "f", facts, none, o);
+    return found.empty() ? std::string() : found[0].rule + " " + found[0].type;
+  };
+  EXPECT_EQ(rule_of(FactKind::kUse, "builtins.eval"), "profile-function blocked_function");
+  EXPECT_EQ(rule_of(FactKind::kCommand, "eval"), "profile-function blocked_function");
+  EXPECT_EQ(rule_of(FactKind::kUse, "evaluate"), "");
+  EXPECT_EQ(rule_of(FactKind::kImport, "socket"), "profile-module blocked_module");
+  EXPECT_EQ(rule_of(FactKind::kImport, "socket.sub"), "profile-module blocked_module");
+  EXPECT_EQ(rule_of(FactKind::kImport, "socketserver"), "");
+}
+
+}  // namespace
+}  // namespace hotcell

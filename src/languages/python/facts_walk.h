@@ -1,0 +1,88 @@
+// One walk over a source: every reference, call, import and text that may be worth a fact.
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "languages/python/facts_value.h"
+#include "verify/facts.h"
+
+namespace hotcell::python {
+
+// How much a name that begins and ends with __ (or an attribute of frames) gives away.
+enum class Dunder : std::uint8_t { kNone, kMild, kWalk };
+
+class Analyser {
+ public:
+  Analyser(const SyntaxTree& tree, int depth);
+  std::vector<Fact> run();
+
+ private:
+  using Kind = Value::Kind;
+  void visit(NodeId n);
+  void check_text();  // what the letters of the file say before any grammar: encoding, line ends, direction marks
+
+  // facts.cc
+  void on_import(NodeId n);
+  void on_import_from(NodeId n);
+  void on_identifier(NodeId n);
+  void on_attribute(NodeId n);
+  void on_subscript(NodeId n);
+  void on_pattern(NodeId n);
+  void close_loops(NodeId n);
+  void report_name(const Value& v, NodeId at, std::string_view detail);
+  void report_through(NodeId at, std::string_view holder, std::string_view name);
+
+  // facts_dunder.cc
+  Dunder judge_dunder(NodeId attribute, const std::string& name);
+  void dunder_text(const std::string& name, NodeId at);  // a name given as text where an attribute is meant
+  void check_format(std::string_view text, NodeId at);
+
+  // facts_strings.cc
+  void on_string(NodeId n);
+  void check_secret(std::string_view text, NodeId at);
+  bool built_from_parts(NodeId n);
+
+  // facts_calls.cc
+  void on_call(NodeId n);
+  void known_call(const Value& f, NodeId n, const Arguments& a);
+  void reflective_call(const Value& f, NodeId n, const Arguments& a);
+  void code_call(const Value& f, NodeId n, const Arguments& a);
+  void attribute_by_text(NodeId object, NodeId name, NodeId at);
+  bool only_parameters(NodeId n);
+  void nested(const std::string& source, NodeId at, bool must_parse);
+
+  // facts_files.cc
+  void file_call(const Value& f, NodeId n, const Arguments& a);
+  void path_fact(FactKind kind, const Value& v, NodeId at);
+  void path_facts(FactKind kind, NodeId argument, NodeId at);
+  void host_call(const Value& f, NodeId n, const Arguments& a);
+  void host_fact(const Value& v, NodeId at);
+  void process_call(const Value& f, NodeId n, const Arguments& a);
+  void command_fact(const Value& v, NodeId at);
+
+  void fact(FactKind kind, std::string name, std::string detail, NodeId at);
+  void construct(std::string name, std::string detail, NodeId at) {
+    fact(FactKind::kConstruct, std::move(name), std::move(detail), at);
+  }
+  Values eval(NodeId n) { return e_.eval(n); }
+
+  const SyntaxTree& tree_;
+  PyTree t_;
+  Scopes s_;
+  Evaluator e_;
+  int depth_;
+  FactList facts_;
+  std::unordered_map<std::string, int> seen_;  // the same fact a thousand times says no more than fifty times
+  std::vector<NodeId> loops_;                  // `while True` that are open
+  NodeId last_exit_ = 0, last_spawn_ = 0;
+  bool dynamic_getattr_ = false, evaluates_annotations_ = false;
+  std::vector<std::pair<std::string, NodeId>> dunder_texts_;
+  int nested_count_ = 0;
+};
+
+bool is_hard_dunder(std::string_view name);
+
+}  // namespace hotcell::python

@@ -1,0 +1,129 @@
+// The Verifier of hotcell/verify.h: one parked child, one source at a time.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "hotcell/verify.h"
+#include "languages/policy_options.h"
+#include "languages/verify_child.h"
+#include "languages/verify_wire.h"
+
+namespace hotcell {
+namespace {
+
+Verification refused(std::string language, std::string_view file, std::string_view why) {
+  Verification v;
+  v.language = std::move(language);
+  v.unverifiable = true;
+  v.findings.push_back(unverifiable_finding(why));
+  v.findings.back().file = file;
+  return v;
+}
+
+std::string seconds(Nanoseconds time) {
+  auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return ms % 1000 == 0 ? cat(ms / 1000, " s") : cat(ms, " ms");
+}
+
+std::string cause_of_death(int status, Bytes memory) {
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  // The parser's allocator aborts when there is no more; abort() itself makes calls that the filter does not allow.
+  if (signal == SIGABRT || signal == SIGSYS)
+    return cat("the parser was stopped: it needed more than its ", memory.n >> 20,
+               " MiB, or did what a parser has no reason to do");
+  if (signal == SIGXCPU) return "reading it takes too much processor time";
+  if (signal != 0) return cat("the parser crashed on it (signal ", signal, ")");
+  return "the parser ended without an answer";
+}
+
+}  // namespace
+
+struct Verifier::Impl {
+  VerifierOptions options;
+  VerifyChild child;
+
+  Result<void> start() {
+    if (options.program.empty()) {
+      TRY_SET(options.program, find_verify_program());
+    }
+    return child.start(options.program, options.memory);
+  }
+
+  // Nothing when the child was gone before it read anything: it had been parked, and somebody killed it meanwhile.
+  Verification ask(const WireRequest& request) {
+    std::string bytes = frame(pack(request));
+    for (int attempt = 0;; ++attempt) {
+      const bool parked = child.running();
+      if (!parked)
+        if (auto started = start(); !started.ok())
+          return refused(request.language, request.file, cat("the verifier cannot be started: ", started.error().message));
+      VerifyChild::Answer answer = child.ask(bytes, options.wall);
+      switch (answer.end) {
+        case VerifyChild::End::kAnswered: return read(request, answer.payload);
+        case VerifyChild::End::kTimeout:
+          return refused(request.language, request.file, cat("reading it takes longer than ", seconds(options.wall)));
+        case VerifyChild::End::kNonsense:
+          return refused(request.language, request.file, "the verifier's answer makes no sense");
+        case VerifyChild::End::kDied: break;
+      }
+      // A child that was parked may have been killed before this source came; one that was started for it was not.
+      if (parked && attempt == 0) continue;
+      return refused(request.language, request.file, cause_of_death(answer.status, options.memory));
+    }
+  }
+
+  Verification read(const WireRequest& request, std::string_view payload) {
+    auto reply = unpack_reply(payload);
+    if (!reply) {
+      child.stop();
+      return refused(request.language, request.file, "the verifier's answer makes no sense");
+    }
+    if (reply->last || options.fresh_child) child.stop();
+    Verification v;
+    v.language = request.language;
+    v.findings = std::move(reply->findings);
+    bool error = false;
+    for (Finding& f : v.findings) {
+      f.file = request.file;
+      error |= f.severity == "error";
+      v.unverifiable |= f.rule == "unverifiable";
+    }
+    if (reply->unverifiable && !v.unverifiable) {
+      v.unverifiable = true;
+      v.findings.push_back(unverifiable_finding("the verifier could not read all of it"));
+      v.findings.back().file = request.file;
+    }
+    v.safe = !error && !v.unverifiable;
+    if (options.fresh_child) start().ignore("the next source will say so");
+    return v;
+  }
+};
+
+Verifier::Verifier(VerifierOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
+Verifier::~Verifier() = default;
+Verifier::Verifier(Verifier&&) noexcept = default;
+Verifier& Verifier::operator=(Verifier&&) noexcept = default;
+
+Result<void> Verifier::park() {
+  if (impl_->child.running()) return {};
+  return impl_->start();
+}
+
+Verification Verifier::verify(std::string_view source, std::string_view language, std::string_view file,
+                              const Policy& policy) {
+  WireRequest request;
+  request.language = language.empty() ? detect_verify_language(file, source) : verify_language_name(language);
+  if (request.language.empty()) request.language = verify_language_name(policy.language);
+  if (request.language.empty()) request.language = "unknown";
+  request.language = printable(request.language);
+  request.file = file.substr(0, 4096);
+  if (source.size() > kMaxSource)
+    return refused(request.language, request.file, cat("it is larger than ", kMaxSource >> 20, " MiB"));
+  request.source = source;
+  request.options = verify_options(policy);
+  return impl_->ask(request);
+}
+
+}  // namespace hotcell

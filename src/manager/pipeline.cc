@@ -1,0 +1,224 @@
+#include "manager/pipeline.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/sha256.h"
+#include "base/strings.h"
+#include "core/policy/units.h"
+#include "manager/compile_step.h"
+#include "manager/elf_findings.h"
+#include "manager/verdict_record.h"
+
+namespace hotcell {
+
+namespace {
+
+std::string_view stopped_by(ExitReason reason) {
+  switch (reason) {
+    case ExitReason::kTimeoutWall: return "it took longer than ";
+    case ExitReason::kTimeoutCpu: return "it used more CPU time than ";
+    case ExitReason::kMemory: return "it used more memory than ";
+    case ExitReason::kDisk: return "it filled ";
+    default: return {};
+  }
+}
+
+std::string limit_words(ExitReason reason, const Limits& limits) {
+  switch (reason) {
+    case ExitReason::kTimeoutWall: return format_duration(limits.wall);
+    case ExitReason::kTimeoutCpu: return format_duration(limits.cpu_time);
+    case ExitReason::kMemory: return format_bytes(limits.memory);
+    case ExitReason::kDisk: return cat(format_bytes(limits.disk), " of disk");
+    default: return {};
+  }
+}
+
+// "main.c:3:5: expected ';'", or what ended the compiler.
+std::string compile_words(const CompileReport& report, const Limits& limits) {
+  if (report.reason == ExitReason::kCancelled) return "cancelled";
+  if (auto words = stopped_by(report.reason); !words.empty())
+    return cat("the compiler was stopped: ", words, limit_words(report.reason, limits));
+  for (const auto& d : report.diagnostics)
+    if (d.severity == "error") return cat(d.file, d.line > 0 ? cat(":", d.line) : "", ": ", d.message);
+  if (report.reason == ExitReason::kProcesses) return cat("the compiler reached ", limits.processes, " processes and threads");
+  if (report.reason == ExitReason::kSignal) return "the compiler was ended by a signal";
+  return "the compiler reported an error";
+}
+
+bool has_error(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == "error"; });
+}
+
+Report stopped_report(ExitReason reason, std::string error, const Request& request) {
+  Report report;
+  report.id = request.id;
+  report.verdict.reason = reason;
+  if (reason == ExitReason::kCompileError) report.verdict.exit_code = 1;
+  report.error = std::move(error);
+  report.start_time = report.end_time = std::chrono::system_clock::now();
+  return report;
+}
+
+bool is_native_c(const Language& language) { return language.name == "c" || language.name == "cpp"; }
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+struct Pipeline::Reading {
+  std::vector<Finding> findings;
+  std::thread thread;
+};
+
+bool verification_enforced(const Policy& policy) {
+  auto mode = policy.audit.find("verification");
+  return mode == policy.audit.end() || mode->second == AuditMode::kEnforce;
+}
+
+Result<void> plan_run(const ProgramSource& source, Policy& policy, MayRaise raise, Request& request) {
+  const Language& language = *source.language;
+  auto tools = find_tools(language, policy);
+  if (raise.processes) policy.limits.processes = std::max(policy.limits.processes, language.needs.processes);
+  if (raise.memory) policy.limits.memory = std::max(policy.limits.memory, language.needs.memory);
+  TRY_SET(RunStep step, language.run({source.sources, policy, tools, policy.fast}));
+  std::vector<std::string> args = std::move(request.argv);
+  request.argv = std::move(step.argv);
+  request.argv.insert(request.argv.end(), args.begin(), args.end());
+  for (auto& [name, value] : step.env)
+    if (!policy.env.set.contains(name)) request.env[name] = std::move(value);
+  auto add = [&](SourceFile file, unsigned mode) -> Result<void> {
+    for (const auto& other : request.files)
+      if (other.name == file.name) return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(file.name)));
+    request.files.push_back({std::move(file.name), std::move(file.text), mode});
+    return {};
+  };
+  if (language.compile == nullptr)
+    for (const auto& f : source.sources.files) TRY(add(f, 0644));
+  for (auto& f : step.extra) TRY(add(std::move(f), 0755));
+  for (auto& path : step.read) policy.filesystem.grants.push_back({std::move(path), Access::kRead, std::string(language.name)});
+  return {};
+}
+
+Pipeline::Pipeline(Launcher& launcher, PipelineOptions options) : launcher_(launcher), options_(std::move(options)) {}
+
+Pipeline::~Pipeline() {
+  if (reading_ && reading_->thread.joinable()) reading_->thread.join();
+}
+
+const ArtefactCache* Pipeline::cache() {
+  if (!cache_tried_ && options_.cache) {
+    auto opened = ArtefactCache::open(options_.cache_folder.empty() ? ArtefactCache::standard_folder() : options_.cache_folder);
+    if (opened.ok()) cache_.emplace(std::move(opened).value());
+  }
+  cache_tried_ = true;
+  return cache_ ? &*cache_ : nullptr;
+}
+
+std::vector<Finding> Pipeline::verified(const ProgramSource& source, const Policy& policy) {
+  const auto* language = source.language;
+  std::string_view name = language->verify_as.empty() ? language->name : language->verify_as;
+  const bool remember = language->compile != nullptr && cache() != nullptr;
+  std::string key = remember ? verdict_key(name, source.sources, policy) : std::string();
+  if (remember)
+    if (auto known = cache()->get(key))
+      if (auto findings = read_verdict(*known)) return *std::move(findings);
+  Verifier verifier;
+  Policy theirs = policy;
+  // A profile's list of modules is one of its own language.
+  if (!policy.language.empty() && policy.language != language->name) theirs.imports_allowed.clear(), theirs.blocklist.clear();
+  std::vector<Finding> out;
+  for (const auto& f : source.sources.files) {
+    // Of a project only what is code of this language; the rest is data, and manifests.
+    if (f.name != source.sources.main && language_by_extension(f.name) != language) continue;
+    if (source.sources.project && language_by_extension(f.name) != language) continue;
+    auto verification = verifier.verify(f.text, name, f.name, theirs);
+    out.insert(out.end(), verification.findings.begin(), verification.findings.end());
+  }
+  if (remember) cache()->put(key, write_verdict(out)).ignore("the next run verifies again");
+  return out;
+}
+
+Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Policy& policy, std::vector<OutputFile>& artefact,
+                                        Limits& limits) {
+  const Language& language = *source.language;
+  auto tools = find_tools(language, policy);
+  TRY_SET(CompileStep step, language.compile({source.sources, policy, tools, policy.fast}));
+  limits = step.limits;
+  std::string key = cache() != nullptr ? artefact_key(language, step, source.sources) : std::string();
+  if (cache() != nullptr) {
+    if (auto known = cache()->get(key)) {
+      artefact = *std::move(known);
+      CompileReport report;
+      report.command = std::move(step.argv);
+      report.exit_code = 0;
+      report.cached = true;
+      return report;
+    }
+  }
+  TRY_SET(Compiled compiled, run_compile_step(launcher_, language, step, source.sources, policy, options_.cancelled));
+  artefact = std::move(compiled.artefact);
+  if (artefact.size() == 1 && artefact[0].name == step.outputs[0]) artefact[0].name = std::string(base_name(artefact[0].name));
+  const bool made = compiled.report.reason == ExitReason::kExited && compiled.report.exit_code == 0;
+  if (made && artefact.empty()) return make_error(ErrorCode::kInternal, "the compiler made nothing");
+  if (made && cache() != nullptr) cache()->put(key, artefact).ignore("the next run compiles again");
+  return std::move(compiled.report);
+}
+
+Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& policy, Request& request) {
+  const Language& language = *source.language;
+  Prepared out;
+  const bool enforced = verification_enforced(policy);
+  if (options_.verify && (enforced || language.compile != nullptr)) {
+    out.findings = verified(source, policy);
+  } else if (options_.verify) {
+    // Advice does not keep the program waiting.
+    reading_ = std::make_unique<Reading>();
+    reading_->thread = std::thread([this, &source, &policy] { reading_->findings = verified(source, policy); });
+  }
+  auto refuse = [&] {
+    std::size_t errors = 0;
+    for (const auto& f : out.findings) errors += f.severity == "error" ? 1 : 0;
+    out.stopped = stopped_report(ExitReason::kVerification, cat(errors, errors == 1 ? " error" : " errors", " in ", printable(source.sources.main)), request);
+  };
+  if (enforced && options_.verify && has_error(out.findings)) {
+    refuse();
+    return out;
+  }
+  if (language.compile == nullptr) return out;
+  std::vector<OutputFile> artefact;
+  Limits limits;
+  TRY_SET(out.compile, compile(source, policy, artefact, limits));
+  if (artefact.empty()) {
+    auto reason = out.compile->reason == ExitReason::kCancelled ? ExitReason::kCancelled : ExitReason::kCompileError;
+    out.stopped = stopped_report(reason, compile_words(*out.compile, limits), request);
+    out.stopped->duration = out.compile->duration;
+    return out;
+  }
+  if (options_.verify && is_native_c(language) && artefact.size() == 1) {
+    const bool strict = policy.rules.level == VerifyLevel::kStrict;
+    auto more = elf_findings(artefact[0].bytes, source.sources.main, strict ? ElfLevel::kStrict : ElfLevel::kDefault);
+    out.findings.insert(out.findings.end(), more.begin(), more.end());
+    if (enforced && has_error(more)) {
+      refuse();
+      return out;
+    }
+  }
+  for (auto& f : artefact) {
+    for (const auto& other : request.files)
+      if (other.name == f.name) return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(f.name)));
+    request.files.push_back({std::move(f.name), std::move(f.bytes), f.executable ? 0755U : 0644U});
+  }
+  return out;
+}
+
+void Pipeline::complete(Prepared prepared, Report& report) {
+  if (reading_ && reading_->thread.joinable()) {
+    reading_->thread.join();
+    prepared.findings = std::move(reading_->findings);
+  }
+  report.findings.insert(report.findings.end(), prepared.findings.begin(), prepared.findings.end());
+  report.compile = std::move(prepared.compile);
+}
+
+}  // namespace hotcell

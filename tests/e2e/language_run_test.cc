@@ -1,0 +1,248 @@
+// Every language, as a user calls it: arguments, standard input, exit code; what goes wrong in the program and before it.
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "e2e/cli.h"
+#include "e2e/json.h"
+#include "support/cells.h"
+
+namespace hotcell::testing {
+namespace {
+
+// Prints its arguments and the first line of its input, exits with 7.
+struct Sample {
+  const char* language;
+  const char* file;
+  const char* program;
+  const char* fails;       // ends with an error of its own while running
+  const char* fails_says;  // on stderr
+  const char* broken;      // does not compile; empty: interpreted
+  int broken_line;
+};
+
+void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.language; }
+
+constexpr Sample kSamples[] = {
+    {"python", "hello.py", "import sys\nprint('hello', *sys.argv[1:], input())\nsys.exit(7)\n", "x = 1\nraise ValueError('boom')\n",
+     "line 2", "", 0},
+    {"bash", "hello.sh", "read line; echo hello \"$@\" \"$line\"; exit 7\n", "set -e\ncat /nosuch\n", "nosuch", "", 0},
+    {"perl", "hello.pl", "my $l = <STDIN>; chomp $l; print \"hello @ARGV $l\\n\"; exit 7;\n", "die 'boom'\n", "boom", "", 0},
+    {"c", "hello.c",
+     "#include <stdio.h>\nint main(int c, char** v) { char l[99]; fgets(l, 99, stdin); printf(\"hello %s %s %s\", v[1], v[2], l); "
+     "return 7; }\n",
+     "#include <stdlib.h>\nint main() { abort(); }\n", "SIGABRT", "int main() {\n  return nosuch;\n}\n", 2},
+    {"cpp", "hello.cpp",
+     "#include <iostream>\n#include <string>\nint main(int, char** v) { std::string l; std::getline(std::cin, l); std::cout << "
+     "\"hello \" << v[1] << ' ' << v[2] << ' ' << l << '\\n'; return 7; }\n",
+     "#include <stdexcept>\nint main() { throw std::runtime_error(\"boom\"); }\n", "boom", "int main() {\n  return nosuch;\n}\n", 2},
+    {"rust", "hello.rs",
+     "use std::io;\nfn main() { let a: Vec<String> = std::env::args().skip(1).collect(); let mut l = String::new(); "
+     "io::stdin().read_line(&mut l).unwrap(); print!(\"hello {} {}\", a.join(\" \"), l); std::process::exit(7); }\n",
+     "fn main() { let v: Vec<i32> = vec![]; println!(\"{}\", v[std::env::args().count()]); }\n", "index out of bounds",
+     "fn main() {\n    let x: i32 = nosuch;\n}\n", 2},
+    {"go", "hello.go",
+     "package main\n\nimport (\n\t\"bufio\"\n\t\"fmt\"\n\t\"os\"\n\t\"strings\"\n)\n\nfunc main() {\n\tl, _ := "
+     "bufio.NewReader(os.Stdin).ReadString('\\n')\n\tfmt.Print(\"hello \", strings.Join(os.Args[1:], \" \"), \" \", l)\n\tos.Exit(7)\n}\n",
+     "package main\n\nfunc main() {\n\tpanic(\"boom\")\n}\n", "boom", "package main\n\nfunc main() {\n\tnosuch()\n}\n", 4},
+    {"java", "Hello.java",
+     "import java.util.*;\npublic class Hello { public static void main(String[] a) { System.out.println(\"hello \" + String.join(\" \", "
+     "a) + \" \" + new Scanner(System.in).nextLine()); System.exit(7); } }\n",
+     "class Boom { public static void main(String[] a) { throw new IllegalStateException(\"boom\"); } }\n", "boom",
+     "class Broken {\n  int x = nosuch;\n}\n", 2},
+    {"javascript", "hello.js",
+     "const l = require('fs').readFileSync(0, 'utf8').trim();\nconsole.log('hello', ...process.argv.slice(2), l);\nprocess.exit(7);\n",
+     "throw new Error('boom');\n", "boom", "", 0},
+    {"typescript", "hello.ts",
+     "import { readFileSync } from 'node:fs';\nenum Word { Hello = 'hello' }\nconst l: string = readFileSync(0, 'utf8').trim();\n"
+     "console.log(Word.Hello, ...process.argv.slice(2), l);\nprocess.exit(7);\n",
+     "const x: number = 1;\nthrow new Error('boom' + x);\n", "boom1", "const x: number = 1;\nlet y = = 2;\n", 2},
+};
+
+class LanguageRun : public E2e {
+ protected:
+  void SetUp() override {
+    E2e::SetUp();
+    ::setenv("XDG_CACHE_HOME", dir_.path().c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("XDG_CACHE_HOME");
+    E2e::TearDown();
+  }
+  std::string file(const std::string& name, const std::string& text) {
+    std::string path = dir_.path() + "/" + name;
+    write_text(path, text);
+    return path;
+  }
+  TempDir dir_;
+};
+
+class LanguageSample : public LanguageRun, public ::testing::WithParamInterface<Sample> {};
+
+TEST_P(LanguageSample, ArgumentsInputAndExitCode) {
+  const auto& s = GetParam();
+  auto called = hotcell({"run", file(s.file, s.program), "one", "two words"}, "three\nfour\n");
+  EXPECT_EQ(called.code, 7) << called.describe();
+  EXPECT_TRUE(called.out == "hello one two words three\n" || called.out == "hello one two words three\nfour\n") << called.describe();
+  EXPECT_EQ(called.err, "") << called.describe();
+}
+
+TEST_P(LanguageSample, ItsOwnErrorIsItsOwn) {
+  const auto& s = GetParam();
+  auto called = hotcell({"run", "--language", s.language, "-c", s.fails});
+  EXPECT_NE(called.code, 0) << called.describe();
+  EXPECT_NE(called.code, 125) << called.describe();
+  EXPECT_NE(called.err.find(s.fails_says), std::string::npos) << called.describe();
+}
+
+TEST_P(LanguageSample, WhatDoesNotCompileIsToldByLine) {
+  const auto& s = GetParam();
+  if (s.broken[0] == '\0') return;
+  std::string text = s.broken;
+  auto called = hotcell({"run", "--json", file(s.file, text)});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  Json json(called.out);
+  EXPECT_EQ(json.text("exit_reason"), "compile_error");
+  EXPECT_EQ(json.text("status"), "failed");
+  EXPECT_EQ(json.text("compile/exit_reason"), "exited");
+  ASSERT_GE(json.size("compile/diagnostics"), 1u) << called.out;
+  EXPECT_EQ(json.text("compile/diagnostics/0/file"), s.file);
+  EXPECT_EQ(json.text("compile/diagnostics/0/line"), std::to_string(s.broken_line)) << called.out;
+  EXPECT_EQ(json.text("compile/diagnostics/0/severity"), "error");
+  EXPECT_EQ(json.text("compile/stderr").find("/work/main"), std::string::npos) << called.out;
+  auto human = hotcell({"run", file(s.file, text)});
+  EXPECT_EQ(human.code, 1);
+  EXPECT_EQ(human.out, "");
+  EXPECT_NE(human.err.find("hotcell: does not compile: "), std::string::npos) << human.describe();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LanguageSample, ::testing::ValuesIn(kSamples), [](const auto& info) { return std::string(info.param.language); });
+
+TEST_F(LanguageRun, TheSecondTimeIsNotCompiled) {
+  auto path = file("twice.c", "#include <stdio.h>\nint main() { puts(\"again\"); }\n");
+  auto first = hotcell({"run", "--json", path});
+  auto second = hotcell({"run", "--json", path});
+  EXPECT_EQ(Json(first.out).text("compile/cached"), "false") << first.describe();
+  EXPECT_EQ(Json(second.out).text("compile/cached"), "true") << second.describe();
+  EXPECT_EQ(Json(second.out).text("stdout"), "again\n");
+  auto shown = hotcell({"cache", "show", "--json"});
+  EXPECT_NE(Json(shown.out).text("entries"), "0") << shown.describe();
+  auto cleared = hotcell({"cache", "clear"});
+  EXPECT_EQ(cleared.code, 0);
+  EXPECT_EQ(Json(hotcell({"cache", "show", "--json"}).out).text("entries"), "0");
+  EXPECT_EQ(Json(hotcell({"run", "--json", path}).out).text("compile/cached"), "false");
+}
+
+TEST_F(LanguageRun, AChangedSourceOrFlagIsCompiledAnew) {
+  auto path = file("x.c", "#include <stdio.h>\nint main() { puts(\"one\"); }\n");
+  EXPECT_EQ(hotcell({"run", path}).out, "one\n");
+  file("x.c", "#include <stdio.h>\nint main() { puts(\"two\"); }\n");
+  EXPECT_EQ(hotcell({"run", path}).out, "two\n");
+}
+
+TEST_F(LanguageRun, TheRunCellHasTheArtefactAndNotTheSource) {
+  auto path = file("look.c", "#include <dirent.h>\n#include <stdio.h>\nint main() { DIR* d = opendir(\"/work\"); struct dirent* e; "
+                             "while ((e = readdir(d))) if (e->d_name[0] != '.') puts(e->d_name); }\n");
+  EXPECT_EQ(hotcell({"run", path}).out, "look\n");
+}
+
+TEST_F(LanguageRun, SourcesWithStrangeNames) {
+  const std::string text = "#include <stdio.h>\nint main() { puts(\"ran\"); }\n";
+  for (const char* name : {"-o.c", "@x.c", "a b.c", "$(id).c", "-fplugin=x.c"}) {
+    auto called = hotcell({"run", file(name, text)});
+    EXPECT_EQ(called.out, "ran\n") << name << called.describe();
+  }
+  EXPECT_EQ(hotcell({"run", "--language", "c", file("notes.txt", text)}).out, "ran\n");
+  auto refused = hotcell({"run", file("a\nb.c", text)});
+  EXPECT_EQ(refused.code, 125);
+  EXPECT_NE(refused.err.find("control characters"), std::string::npos) << refused.describe();
+}
+
+TEST_F(LanguageRun, FurtherFilesAreCompiledAlong) {
+  auto main_c = file("main.c", "#include \"two.h\"\n#include <stdio.h>\nint main() { printf(\"%d\\n\", two()); }\n");
+  auto called = hotcell({"run", "--file", file("two.h", "int two(void);\n"), "--file", file("two.c", "int two(void) { return 2; }\n"), main_c});
+  EXPECT_EQ(called.out, "2\n") << called.describe();
+}
+
+TEST_F(LanguageRun, AGoModuleFolder) {
+  std::string folder = dir_.path() + "/mod";
+  ::mkdir(folder.c_str(), 0755);
+  ::mkdir((folder + "/words").c_str(), 0755);
+  write_text(folder + "/go.mod", "module example.org/mod\n\ngo 1.19\n");
+  write_text(folder + "/main.go", "package main\n\nimport \"example.org/mod/words\"\n\nfunc main() {\n\tprintln(words.Word())\n}\n");
+  write_text(folder + "/words/words.go", "package words\n\nfunc Word() string { return \"from a module\" }\n");
+  auto called = hotcell({"run", folder});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(called.err, "from a module\n");
+}
+
+TEST_F(LanguageRun, ACargoFolderAndItsBuildScript) {
+  std::string folder = dir_.path() + "/crate";
+  ::mkdir(folder.c_str(), 0755);
+  ::mkdir((folder + "/src").c_str(), 0755);
+  write_text(folder + "/Cargo.toml", "[package]\nname = \"inside\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+  write_text(folder + "/src/main.rs", "fn main() { println!(\"{}\", env!(\"SEEN\")); }\n");
+  // Runs in the compile cell: it sees what the program would see, and a host file is not that.
+  std::string secret = file("secret", "swordfish");
+  write_text(folder + "/build.rs", "fn main() { println!(\"cargo:rustc-env=SEEN={}\", std::fs::read_to_string(\"" + secret +
+                                       "\").unwrap_or(\"nothing\".into())); }\n");
+  auto called = hotcell({"run", folder});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(called.out, "nothing\n") << called.describe();
+}
+
+TEST_F(LanguageRun, AFolderWithoutAManifestIsNoProgram) {
+  auto called = hotcell({"run", dir_.path()});
+  EXPECT_EQ(called.code, 126);
+  EXPECT_NE(called.err.find("is a folder"), std::string::npos);
+}
+
+TEST_F(LanguageRun, TimeoutsAreTheProgramsOwnAndNotTheCompilers) {
+  auto called = hotcell({"run", "--timeout", "300ms", file("spin.go", "package main\n\nfunc main() {\n\tfor {\n\t}\n}\n")});
+  EXPECT_EQ(called.code, 124) << called.describe();
+  EXPECT_NE(called.err.find("ran longer than 300ms"), std::string::npos) << called.describe();
+}
+
+TEST_F(LanguageRun, AGoroutineBombStopsAtTheLimit) {
+  auto called = hotcell({"run", "--memory", "64M", "--timeout", "10s",
+                         file("bomb.go", "package main\n\nimport \"time\"\n\nfunc f() {\n\tfor {\n\t\tgo f()\n\t\ttime.Sleep(1)\n\t}\n}\n\nfunc main() {\n\tf()\n}\n")});
+  EXPECT_NE(called.code, 0) << called.describe();
+  EXPECT_TRUE(called.code == 137 || called.code == 124 || called.code == 2) << called.describe();
+}
+
+TEST_F(LanguageRun, BashMinimalFindsItsCommandsAndNoOthers) {
+  auto good = hotcell({"run", "--no-verify", "--profile", "bash-minimal", "-c", "echo b a | tr ' ' '\\n' | sort | head -n 1"});
+  EXPECT_EQ(good.out, "a\n") << good.describe();
+  for (const char* script : {"curl x", "/bin/ls", "echo x >f", "PATH=/bin", "exec ls", "eval ls", "command ls", "enable exec", "source /etc/passwd"}) {
+    auto bad = hotcell({"run", "--no-verify", "--profile", "bash-minimal", "-c", script});
+    EXPECT_NE(bad.code, 0) << script << bad.describe();
+    EXPECT_EQ(bad.out, "") << script;
+  }
+}
+
+TEST_F(LanguageRun, LanguagesAreListedWithTheirTools) {
+  auto called = hotcell({"language", "list", "--json"});
+  ASSERT_EQ(called.code, 0) << called.describe();
+  Json json(called.out);
+  for (const char* name : {"python", "bash", "c", "cpp", "rust", "go", "java", "javascript", "typescript"})
+    EXPECT_EQ(json.find_by_name("", name, "usable"), "true") << name << called.out;
+  auto text = hotcell({"language", "list"});
+  EXPECT_NE(text.out.find("g++"), std::string::npos) << text.out;
+}
+
+TEST_F(LanguageRun, WhatHidesBehindAMacroIsFoundInTheProgram) {
+  const std::string text = "#include <stdlib.h>\n#define JOIN(a, b) a##b\nint main() { return JOIN(sys, tem)(\"true\"); }\n";
+  auto called = hotcell({"run", "--json", file("m.c", text)});
+  bool found = false;
+  Json json(called.out);
+  for (std::size_t i = 0; i < json.size("findings"); ++i) found = found || json.text("findings/" + std::to_string(i) + "/rule") == "elf-process";
+  EXPECT_TRUE(found) << called.out;
+  auto strict = hotcell({"run", "--json", "--profile", "strict", file("m.c", text)});
+  EXPECT_EQ(strict.code, 125) << strict.describe();
+  EXPECT_EQ(Json(strict.out).text("exit_reason"), "verification") << strict.out;
+}
+
+}  // namespace
+}  // namespace hotcell::testing
