@@ -25,8 +25,8 @@ struct InputFile {
   bool operator==(const InputFile&) const = default;
 };
 
-// A runtime that is started in a finished cell before there is anything to run, and then waits (Launcher::park). It reads
-// its orders from stdin, exactly as many bytes as there are: ten decimal digits, the length of what follows; then fields,
+// A runtime that is started in a finished cell before there is anything to run, and then waits (Launcher::park). When it
+// is ready it writes one NUL to stdout. It reads its orders from stdin, exactly as many bytes as there are: ten decimal digits, the length of what follows; then fields,
 // each ended by a NUL: the number of arguments, the arguments, the working directory, the number of variables, each
 // variable as NAME=VALUE. What comes after them is the program's own stdin. It serves one request.
 struct Runtime {

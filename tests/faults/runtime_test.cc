@@ -17,6 +17,7 @@ def take(n):
         if not piece: os._exit(0)
         got += piece
     return got
+os.write(1, b"\0")
 fields = take(int(take(10))).split(b"\0")
 argc = int(fields[0])
 argv, workdir = fields[1:1 + argc], fields[1 + argc]
@@ -143,6 +144,17 @@ TEST_F(Runtimes, OneThatDoesNotStayIsNotStartedForEver) {
   Request r = request("echo warm\n");
   r.runtime = gone;
   EXPECT_EQ(run(std::move(r)).out, "cold\n");
+}
+
+TEST_F(Runtimes, OneThatLeavesAfterItWasReadyIsNotStartedForEver) {
+  auto leaves = std::make_shared<Runtime>();
+  leaves->argv = {"/bin/sh", "-c", "printf '\\000'"};
+  ASSERT_TRUE(launcher_->park(policy_, leaves, 1).ok());
+  int steps = 0;
+  for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2); std::chrono::steady_clock::now() < until; ++steps)
+    ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(50)).ok());
+  EXPECT_LT(steps, 300);
+  EXPECT_EQ(launcher_->parked(policy_, *leaves), 0u);
 }
 
 TEST_F(Runtimes, OneThatIsMissingIsAnErrorOfNobody) {

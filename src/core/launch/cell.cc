@@ -27,6 +27,8 @@ namespace {
 
 constexpr auto kSetupTime = std::chrono::seconds(10);  // set-up takes a millisecond; a stuck file system must not hang us
 
+constexpr auto kWarmUpTime = std::chrono::seconds(30);
+
 class StepTimer {
  public:
   explicit StepTimer(std::vector<std::pair<std::string, Nanoseconds>>& steps) : steps_(steps), last_(Clock::now()) {}
@@ -165,7 +167,7 @@ int Cell::fd(Source source) const {
   return -1;
 }
 
-bool Cell::setup_timed_out() const { return state_ == State::kSettingUp && Clock::now() >= deadline_; }
+bool Cell::setup_timed_out() const { return (state_ == State::kSettingUp || state_ == State::kWarming) && Clock::now() >= deadline_; }
 
 void Cell::fail(Error error) {
   if (!error_) error_ = std::move(error);
@@ -237,6 +239,16 @@ Result<void> Cell::warm_up(const Runtime& runtime) {
   TRY(write_files(runtime.files).context("workspace"));
   runtime_files_ = runtime.files;
   TRY(send_exec());
+  deadline_ = Clock::now() + kWarmUpTime;
+  state_ = State::kWarming;
+  return {};
+}
+
+Result<void> Cell::on_warm() {
+  char byte = 1;
+  ssize_t n = ::read(out_.get(), &byte, 1);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (n != 1 || byte != 0) return make_error(ErrorCode::kInvalid, cat("the runtime ", printable(request_.argv[0]), " does not wait for a program"));
   state_ = State::kWarm;
   return {};
 }

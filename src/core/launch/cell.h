@@ -44,7 +44,7 @@ struct CellLeavings {
 
 class Cell {
  public:
-  enum class State : unsigned char { kSettingUp, kParked, kWarm, kRunning, kDead };
+  enum class State : unsigned char { kSettingUp, kParked, kWarming, kWarm, kRunning, kDead };
   enum class Source : unsigned char { kProg, kStdout, kStderr, kStdin, kStdinSource, kPidfd, kListener, kMemory };
 
   // Clones and lets init begin; the cell is usable once prog() has brought its ready record.
@@ -61,7 +61,8 @@ class Cell {
   void on_output(Stream stream, bool draining);
   void on_pidfd();
 
-  Result<void> warm_up(const Runtime& runtime);    // parked → warm: the runtime runs and waits for its orders
+  Result<void> warm_up(const Runtime& runtime);    // parked → warming: the runtime is started
+  Result<void> on_warm();                          // warming → warm: it says that it waits for its orders
   Result<void> start(Request request);             // parked or warm → running
   void kill(ExitReason reason);                    // the whole tree; the first reason stands
   Result<void> freeze(bool frozen);

@@ -229,7 +229,7 @@ void Cell::sample() {
 }
 
 std::optional<Clock::time_point> Cell::next_timer() const {
-  if (state_ == State::kSettingUp) return deadline_;
+  if (state_ == State::kSettingUp || state_ == State::kWarming) return deadline_;
   if (state_ != State::kRunning) return std::nullopt;
   return std::min(deadline_, next_sample_);
 }
@@ -244,7 +244,7 @@ void Cell::on_pidfd() {
   // Its end of the socket is closed, so after what it said there is an end of file.
   for (int i = 0; i < 8 && ctl_.valid(); ++i)
     if (auto said = on_ctl(); !said && !error_) error_ = std::move(said).error();
-  if (prog_.valid() && (state_ == State::kRunning || state_ == State::kWarm)) {
+  if (prog_.valid() && (state_ == State::kRunning || state_ == State::kWarming)) {
     Record record;
     auto m = sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT);
     if (m && m.value().size >= offsetof(Record, op_ns) && record.type == RecordType::kFailed && !error_)

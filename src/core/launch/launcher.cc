@@ -62,7 +62,9 @@ struct Stock {
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
+  unsigned lost = 0;                // died while they waited, since the last request
 };
+constexpr unsigned kMostLost = 8;
 
 class LauncherImpl final : public Launcher {
  public:
@@ -183,6 +185,7 @@ class LauncherImpl final : public Launcher {
   RunId hand_over(Stock& stock, Request request, Done done) {
     Run& run = *runs_.at(stock.ready.front());
     stock.ready.pop_front();
+    stock.lost = 0;
     run.stock = 0;
     run.done = std::move(done);
     if (auto begun = run.cell->start(std::move(request)); !begun) {
@@ -259,7 +262,7 @@ class LauncherImpl final : public Launcher {
       std::uint32_t events = EPOLLIN;
       StdinPump& pump = cell.stdin_pump();
       switch (source) {
-        case Cell::Source::kStdout:
+        case Cell::Source::kStdout: want = want && (running || cell.state() == Cell::State::kWarming); break;
         case Cell::Source::kStderr:
         case Cell::Source::kMemory: want = want && running; break;
         case Cell::Source::kStdin:
@@ -293,7 +296,14 @@ class LauncherImpl final : public Launcher {
         result = cell.on_prog(host_);
         if (result.ok() && cell.state() == Cell::State::kParked) result = on_ready(run);
         break;
-      case Cell::Source::kStdout: cell.on_output(Stream::kStdout, false); break;
+      case Cell::Source::kStdout:
+        if (cell.state() != Cell::State::kWarming) {
+          cell.on_output(Stream::kStdout, false);
+          break;
+        }
+        result = cell.on_warm();
+        if (result.ok() && cell.state() == Cell::State::kWarm) into_stock(run);
+        break;
       case Cell::Source::kStderr: cell.on_output(Stream::kStderr, false); break;
       case Cell::Source::kStdin: cell.stdin_pump().on_sink_ready(); break;
       case Cell::Source::kStdinSource: cell.stdin_pump().on_source_ready(); break;
@@ -327,16 +337,27 @@ class LauncherImpl final : public Launcher {
       set_up_stdin(run);
       return {};
     }
-    bool wanted = false;
-    for (auto& s : stocks_)
-      if (s->id == run.stock && s->kept->plan.get() == &run.cell->plan()) {
-        if (s->runtime) TRY(run.cell->warm_up(*s->runtime));
-        --s->coming;
-        s->ready.push_back(run.id);
-        wanted = true;
-      }
-    if (!wanted) run.cell->kill(ExitReason::kCancelled);  // its plan has become out of date meanwhile
+    Stock* stock = stock_of(run);
+    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime);
+    into_stock(run);
     return {};
+  }
+
+  // Null: its plan has become out of date meanwhile, or nobody wants such cells any more.
+  Stock* stock_of(const Run& run) {
+    for (auto& s : stocks_)
+      if (s->id == run.stock && s->kept->plan.get() == &run.cell->plan()) return s.get();
+    return nullptr;
+  }
+
+  void into_stock(Run& run) {
+    Stock* stock = stock_of(run);
+    if (stock == nullptr) {
+      run.cell->kill(ExitReason::kCancelled);
+      return;
+    }
+    --stock->coming;
+    stock->ready.push_back(run.id);
   }
 
   void set_up_stdin(Run& run) {
@@ -388,7 +409,7 @@ class LauncherImpl final : public Launcher {
       }
       auto next = cell.next_timer();
       if (!next || *next > now) continue;
-      if (cell.setup_timed_out()) cell.fail(make_error(ErrorCode::kIo, "start cell: set-up took more than 10 s"));
+      if (cell.setup_timed_out()) cell.fail(make_error(ErrorCode::kIo, "start cell: set-up took too long"));
       else if (cell.state() == Cell::State::kRunning) cell.tick(now);
       watch(*run);
     }
@@ -423,16 +444,13 @@ class LauncherImpl final : public Launcher {
   }
 
   void forget_stocked(Run& run) {
-    for (auto& s : stocks_) {
-      if (s->id != run.stock || s->kept->plan.get() != &run.cell->plan()) continue;
-      bool was_ready = std::erase(s->ready, run.id) > 0;
-      if (!was_ready || s->runtime) {
-        // It never became ready, or its runtime does not stay: trying for ever would spin. The next request meets the
-        // error itself.
-        if (!was_ready) s->coming = s->coming > 0 ? s->coming - 1 : 0;
-        s->wanted = 0;
-      }
-    }
+    Stock* stock = stock_of(run);
+    if (stock == nullptr) return;
+    bool was_ready = std::erase(stock->ready, run.id) > 0;
+    if (was_ready && ++stock->lost < kMostLost) return;
+    // It never became ready, or does not stay: trying for ever would spin. The next request meets the error itself.
+    if (!was_ready) stock->coming = stock->coming > 0 ? stock->coming - 1 : 0;
+    stock->wanted = 0;
   }
 
   bool wants_refill() const {

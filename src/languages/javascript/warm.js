@@ -15,6 +15,7 @@
   // What every first line of output needs is made now, not when somebody waits for it.
   void process.stdout._handle;
   void process.stderr._handle;
+  fs.writeSync(1, '\0');
   const fields = take(Number(take(10))).split('\0');
   let at = 0;
   const next = () => fields[at++];
