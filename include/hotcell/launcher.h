@@ -46,6 +46,10 @@ class Launcher {
   virtual Result<void> park(const Policy& policy, std::size_t count) = 0;
   virtual std::size_t parked(const Policy& policy) const = 0;
 
+  // The same with a runtime already started in each: for requests that name it (Request::runtime).
+  virtual Result<void> park(const Policy& policy, std::shared_ptr<const Runtime> runtime, std::size_t count) = 0;
+  virtual std::size_t parked(const Policy& policy, const Runtime& runtime) const = 0;
+
   // Lets go of what is kept for speed alone: templates, plans and cgroups for later requests. Parked cells stay.
   virtual void trim() = 0;
 };

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,18 @@ struct InputFile {
   std::string name;                    // relative, inside the workspace
   std::variant<std::string, int> content;  // bytes, or a descriptor to copy from (stays the caller's)
   unsigned mode = 0644;
+  bool operator==(const InputFile&) const = default;
+};
+
+// A runtime that is started in a finished cell before there is anything to run, and then waits (Launcher::park). When it
+// is ready it writes one NUL to stdout. It reads its orders from stdin, exactly as many bytes as there are: ten decimal digits, the length of what follows; then fields,
+// each ended by a NUL: the number of arguments, the arguments, the working directory, the number of variables, each
+// variable as NAME=VALUE. What comes after them is the program's own stdin. It serves one request.
+struct Runtime {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;
+  std::vector<InputFile> files;                     // bytes only, in folders of their own; gone before the program comes
+  bool operator==(const Runtime&) const = default;
 };
 
 enum class Stream : unsigned char { kStdout, kStderr };
@@ -35,6 +48,9 @@ struct Request {
   // Regular files and folders of them, by their names in the workspace, that are brought back when the program has
   // exited with 0 (Report::files). At most the disk limit together; links are not followed.
   std::vector<std::string> outputs;
+  // Where a parked runtime like this one waits, it gets these arguments and argv is not used; otherwise argv is.
+  std::shared_ptr<const Runtime> runtime;
+  std::vector<std::string> runtime_argv;
   bool collect_output = true;                       // keep it in the report, up to the output limit
   std::function<void(Stream, std::string_view)> on_output;  // as it flows, never more than the limit
   std::function<void(const Event&)> on_event;

@@ -135,7 +135,7 @@ TEST_F(CompileAttack, BombsEndAtTheirLimits) {
                        "template<int A, int B> struct Y { enum { v = Y<A-1, B+1>::v + Y<A-1, B+2>::v }; };\n"
                        "template<int B> struct Y<0, B> { enum { v = B }; };\nint main() { return Y<30, 0>::v; }\n"},
       {"cpp", "a.cpp", "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; ++i) s += i; return s; }\n"
-                       "template<long N> struct A { static constexpr long v = f(200000) + A<N - 1>::v; };\ntemplate<> struct A<0> { static constexpr long v = 0; };\n"
+                       "template<long N> struct A { static constexpr long v = f(200000 + N) + A<N - 1>::v; };\ntemplate<> struct A<0> { static constexpr long v = 0; };\n"
                        "int main() { return A<800>::v; }\n"},
       {"c", "a.c", "#include \"/dev/random\"\nint main() {}\n"},
       {"c", "a.c", "#include __FILE__\n#include __FILE__\nint main() {}\n"},

@@ -44,7 +44,7 @@ void ShellParser::read_parts(Mode mode, std::string_view stops, Parts& out) {
   while (!at_end()) {
     char c = cur();
     // Most of a text is letters: no more than this is asked of them.
-    if (shell_name_char(c) || c == '/' || c == '-' || c == '.') {
+    if (shell_name_char(c) || c == '-' || c == '.' || (c == '/' && stops.empty())) {
       ++c_.pos;
       continue;
     }

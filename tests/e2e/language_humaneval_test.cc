@@ -140,7 +140,7 @@ TEST_P(HumanEval, ProgramsVerifyCleanAndPass) {
   std::printf("%s: %zu of %zu\n", language.c_str(), passed, tried);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HumanEval, ::testing::Values("python", "cpp", "java", "js", "go", "rust"), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, HumanEval, ::testing::Values("python", "cpp", "java", "js", "go", "rust"), [](const auto& given) { return std::string(given.param); });
 
 }  // namespace
 }  // namespace hotcell::testing

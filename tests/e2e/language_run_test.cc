@@ -118,7 +118,7 @@ TEST_P(LanguageSample, WhatDoesNotCompileIsToldByLine) {
   EXPECT_NE(human.err.find("hotcell: does not compile: "), std::string::npos) << human.describe();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LanguageSample, ::testing::ValuesIn(kSamples), [](const auto& info) { return std::string(info.param.language); });
+INSTANTIATE_TEST_SUITE_P(All, LanguageSample, ::testing::ValuesIn(kSamples), [](const auto& given) { return std::string(given.param.language); });
 
 TEST_F(LanguageRun, TheSecondTimeIsNotCompiled) {
   auto path = file("twice.c", "#include <stdio.h>\nint main() { puts(\"again\"); }\n");

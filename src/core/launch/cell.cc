@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -24,6 +26,8 @@ namespace hotcell {
 namespace {
 
 constexpr auto kSetupTime = std::chrono::seconds(10);  // set-up takes a millisecond; a stuck file system must not hang us
+
+constexpr auto kWarmUpTime = std::chrono::seconds(30);
 
 class StepTimer {
  public:
@@ -163,28 +167,22 @@ int Cell::fd(Source source) const {
   return -1;
 }
 
-bool Cell::setup_timed_out() const { return state_ == State::kSettingUp && Clock::now() >= deadline_; }
+bool Cell::setup_timed_out() const { return (state_ == State::kSettingUp || state_ == State::kWarming) && Clock::now() >= deadline_; }
 
 void Cell::fail(Error error) {
   if (!error_) error_ = std::move(error);
   kill(ExitReason::kSandboxError);
 }
 
-Result<void> Cell::write_files() {
-  if (request_.files.empty()) return {};
+Result<void> Cell::write_files(const std::vector<InputFile>& files) {
+  if (files.empty()) return {};
   if (!work_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no workspace");
-  for (const auto& f : request_.files) TRY(write_input_file(work_.get(), f, ids_.id));
+  for (const auto& f : files) TRY(write_input_file(work_.get(), f, ids_.id));
   return {};
 }
 
-Result<void> Cell::send_exec() {
-  std::string strings;
-  auto add = [&](std::string_view s) { (strings += s) += '\0'; };
+std::map<std::string, std::string> Cell::environment() const {
   const Policy& policy = plan_->policy;
-  ExecHeader header{};
-  header.magic = kExecMagic;
-  for (const auto& a : request_.argv) add(a);
-  header.argc = static_cast<std::uint32_t>(request_.argv.size());
   std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"},
                                             {"HOME", plan_->workspace}, {"TMPDIR", flat_workspace_.empty() ? "/tmp" : flat_workspace_},
                                             {"LANG", "C.UTF-8"}, {"USER", "cell"}, {"HOTCELL_ID", request_.id}};
@@ -192,6 +190,30 @@ Result<void> Cell::send_exec() {
     if (const char* value = ::getenv(name.c_str())) env[name] = value;
   for (const auto& [k, v] : policy.env.set) env[k] = v;
   for (const auto& [k, v] : request_.env) env[k] = v;
+  return env;
+}
+
+std::string Cell::orders() const {
+  std::string fields;
+  auto add = [&](std::string_view s) { (fields += s) += '\0'; };
+  add(cat(request_.runtime_argv.size()));
+  for (const auto& a : request_.runtime_argv) add(a);
+  add(request_.workdir.empty() ? plan_->workspace : request_.workdir);
+  auto env = environment();
+  add(cat(env.size()));
+  for (const auto& [k, v] : env) add(cat(k, "=", v));
+  std::string length = cat(fields.size());
+  return cat(std::string(10 - std::min<std::size_t>(length.size(), 10), '0'), length, fields);
+}
+
+Result<void> Cell::send_exec() {
+  std::string strings;
+  auto add = [&](std::string_view s) { (strings += s) += '\0'; };
+  ExecHeader header{};
+  header.magic = kExecMagic;
+  for (const auto& a : request_.argv) add(a);
+  header.argc = static_cast<std::uint32_t>(request_.argv.size());
+  auto env = environment();
   for (const auto& [k, v] : env) add(cat(k, "=", v));
   header.envc = static_cast<std::uint32_t>(env.size());
   header.workdir = static_cast<std::uint32_t>(request_.workdir.empty() ? 0 : 1);
@@ -210,10 +232,43 @@ Result<void> Cell::send_exec() {
   return sys::send(prog_.get(), message, {&fd, 1});
 }
 
+Result<void> Cell::warm_up(const Runtime& runtime) {
+  request_ = {};
+  request_.argv = runtime.argv;
+  request_.env = runtime.env;
+  TRY(write_files(runtime.files).context("workspace"));
+  runtime_files_ = runtime.files;
+  TRY(send_exec());
+  deadline_ = Clock::now() + kWarmUpTime;
+  state_ = State::kWarming;
+  return {};
+}
+
+Result<void> Cell::on_warm() {
+  char byte = 1;
+  ssize_t n = ::read(out_.get(), &byte, 1);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (n != 1 || byte != 0) return make_error(ErrorCode::kInvalid, cat("the runtime ", printable(request_.argv[0]), " does not wait for a program"));
+  state_ = State::kWarm;
+  return {};
+}
+
+// The limit is per process, and a runtime has used some of it already. Where we may not raise it, the second that it is
+// above the policy's must do; the policy's own is held by the samples.
+void Cell::allow_cpu_time() {
+  rlimit64 most{};
+  if (::syscall(SYS_prlimit64, program_, RLIMIT_CPU, nullptr, &most) < 0) return;
+  constexpr std::uint64_t kStartUp = 2;
+  most.rlim_cur += kStartUp;
+  most.rlim_max += kStartUp;
+  ::syscall(SYS_prlimit64, program_, RLIMIT_CPU, &most, nullptr);
+}
+
 Result<void> Cell::start(Request request) {
+  bool warm = state_ == State::kWarm;
   request_ = std::move(request);
   if (request_.argv.empty() || request_.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
-  for (const auto* list : {&request_.argv})
+  for (const auto* list : {&request_.argv, &request_.runtime_argv})
     for (const auto& s : *list)
       if (s.find('\0') != std::string::npos) return make_error(ErrorCode::kInvalid, "an argument contains a NUL byte");
   for (const auto& [k, v] : request_.env)
@@ -231,12 +286,18 @@ Result<void> Cell::start(Request request) {
     if (request_.workdir == "/work" || request_.workdir.starts_with("/work/")) in_workspace(request_.workdir);
   }
   StepTimer timer(parent_steps_);
-  TRY(write_files().context("workspace"));
+  if (warm) TRY(remove_input_files(work_.get(), std::exchange(runtime_files_, {}), ids_.id).context("workspace"));
+  TRY(write_files(request_.files).context("workspace"));
   const Limits& limits = plan_->policy.limits;
   stdout_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
   stderr_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
-  stdin_ = StdinPump(std::move(stdin_sink_), std::move(request_.stdin_source));
+  stdin_ = StdinPump(std::move(stdin_sink_), std::move(request_.stdin_source), warm ? orders() : std::string());
   if (cgroup_) TRY(cgroup_->start_counting().context("cgroup"));
+  if (warm) {
+    listener_.forget();
+    if (!counts_cpu_) cpu_before_ = tree_.sample(child_.pid).cpu;
+    allow_cpu_time();
+  }
   monitor_.emplace(limits, request_.id);
   disk_before_ = disk_used();
   timer.mark("hand_over");
@@ -244,7 +305,7 @@ Result<void> Cell::start(Request request) {
   started_ = Clock::now();
   deadline_ = started_ + limits.wall;
   next_sample_ = started_ + sample_every_;
-  TRY(send_exec());
+  if (!warm) TRY(send_exec());
   state_ = State::kRunning;
   emit("sandbox.created");
   emit("execution.started");

@@ -44,7 +44,7 @@ struct CellLeavings {
 
 class Cell {
  public:
-  enum class State : unsigned char { kSettingUp, kParked, kRunning, kDead };
+  enum class State : unsigned char { kSettingUp, kParked, kWarming, kWarm, kRunning, kDead };
   enum class Source : unsigned char { kProg, kStdout, kStderr, kStdin, kStdinSource, kPidfd, kListener, kMemory };
 
   // Clones and lets init begin; the cell is usable once prog() has brought its ready record.
@@ -61,7 +61,9 @@ class Cell {
   void on_output(Stream stream, bool draining);
   void on_pidfd();
 
-  Result<void> start(Request request);             // parked → running
+  Result<void> warm_up(const Runtime& runtime);    // parked → warming: the runtime is started
+  Result<void> on_warm();                          // warming → warm: it says that it waits for its orders
+  Result<void> start(Request request);             // parked or warm → running
   void kill(ExitReason reason);                    // the whole tree; the first reason stands
   Result<void> freeze(bool frozen);
   void tick(Clock::time_point now);                // a timer is due: the deadline, or a sample
@@ -85,10 +87,13 @@ class Cell {
   Cell() = default;
   void on_deadline();
   Result<void> limit_open_files(int program);
+  void allow_cpu_time();
   Result<void> make_cgroup(const Host& host);
   Result<void> build(const Host& host, int init_fd);
+  std::map<std::string, std::string> environment() const;
   Result<void> send_exec();
-  Result<void> write_files();
+  std::string orders() const;                      // for a runtime that waits
+  Result<void> write_files(const std::vector<InputFile>& files);
   void drain();
   Error failure_of(const Record& record) const;
   Verdict decide() const;
@@ -116,6 +121,9 @@ class Cell {
   std::vector<std::pair<std::string, Nanoseconds>> parent_steps_;
   std::vector<std::uint32_t> op_ns_;
 
+  int program_ = 0;                                // its pid, as we see it
+  Nanoseconds cpu_before_{0};                      // what a runtime used before it was asked for
+  std::vector<InputFile> runtime_files_;           // removed before the program comes
   Request request_;
   std::unique_ptr<OutputBuffer> stdout_, stderr_;
   std::optional<ExitReason> killed_for_;

@@ -100,6 +100,7 @@ Result<Report> Cell::account() {
   r.end_time = start_wall_ + std::chrono::duration_cast<std::chrono::system_clock::duration>(r.duration);
   r.usage.cpu_user = std::chrono::microseconds(user_us_);
   r.usage.cpu_system = std::chrono::microseconds(system_us_);
+  r.usage.cpu_user = std::max(r.usage.cpu_user - cpu_before_, Nanoseconds(0));
   r.usage.cpu = r.usage.cpu_user + r.usage.cpu_system;
   r.usage.memory_peak = {rss_kib_ << 10};
   r.usage.processes_peak = std::max<std::uint32_t>(tasks_seen_, 1);

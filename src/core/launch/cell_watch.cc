@@ -70,7 +70,7 @@ Error Cell::failure_of(const Record& record) const {
     return Error{ErrorCode::kInvalid, record.err, cat("working directory ", printable(request_.workdir), ": ", ::strerror(record.err), " in the cell")};
   const auto& entries = plan_->builder.entries();
   auto index = static_cast<std::size_t>(record.op);
-  bool exec = index < entries.size() && entries[index].kind == OpKind::kExec && state_ == State::kRunning;
+  bool exec = index < entries.size() && entries[index].kind == OpKind::kExec && state_ != State::kSettingUp;
   return exec ? exec_error(request_.argv[0], record.err) : step_error(*plan_, record);
 }
 
@@ -101,6 +101,7 @@ Result<void> Cell::on_prog(const Host& host) {
   if ((record.status & 2) && next < m.fds.size()) listener_ = NotifyListener(std::move(m.fds[next++]));
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
   if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
+  program_ = m.pid;
   if (!host.privileged) TRY(limit_open_files(m.pid).context("rlimits"));
   op_ns_.assign(record.op_ns, record.op_ns + plan_->builder.entries().size());
   auto before = Clock::now();
@@ -215,6 +216,7 @@ void Cell::sample() {
     last_.cpu_user = before.cpu_user;
     last_.cpu_system = before.cpu_system;
   }
+  if (!counts_cpu_) last_.cpu = std::max(last_.cpu - cpu_before_, Nanoseconds(0));
   if (last_.tasks > 0 && cgroup_) --last_.tasks;  // init
   tasks_seen_ = std::max(tasks_seen_, last_.tasks);
   memory_seen_ = std::max(memory_seen_, last_.anonymous);
@@ -227,7 +229,7 @@ void Cell::sample() {
 }
 
 std::optional<Clock::time_point> Cell::next_timer() const {
-  if (state_ == State::kSettingUp) return deadline_;
+  if (state_ == State::kSettingUp || state_ == State::kWarming) return deadline_;
   if (state_ != State::kRunning) return std::nullopt;
   return std::min(deadline_, next_sample_);
 }
@@ -242,7 +244,7 @@ void Cell::on_pidfd() {
   // Its end of the socket is closed, so after what it said there is an end of file.
   for (int i = 0; i < 8 && ctl_.valid(); ++i)
     if (auto said = on_ctl(); !said && !error_) error_ = std::move(said).error();
-  if (prog_.valid() && state_ == State::kRunning) {
+  if (prog_.valid() && (state_ == State::kRunning || state_ == State::kWarming)) {
     Record record;
     auto m = sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT);
     if (m && m.value().size >= offsetof(Record, op_ns) && record.type == RecordType::kFailed && !error_)

@@ -49,17 +49,22 @@ struct Run {
   std::optional<Request> request;  // until the cell is ready for it
   Launcher::Done done;
   RunId id = 0;
-  bool for_stock = false;          // nobody waits: it is to be parked
+  std::uint64_t stock = 0;         // nobody waits: it is to be parked there
+  bool for_stock() const { return stock != 0; }
 };
 
-// Cells of one policy, finished and waiting.
+// Cells of one policy, finished and waiting; each with the runtime started, if there is one.
 struct Stock {
+  std::uint64_t id = 0;
+  std::shared_ptr<const Runtime> runtime;
   std::shared_ptr<Kept> kept;
   const Policy& policy() const { return kept->plan->policy; }
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
+  unsigned lost = 0;                // died while they waited, since the last request
 };
+constexpr unsigned kMostLost = 8;
 
 class LauncherImpl final : public Launcher {
  public:
@@ -97,16 +102,7 @@ class LauncherImpl final : public Launcher {
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
     if (request.id.empty()) request.id = make_id();
     if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
-    if (Stock* stock = find_stock(policy); stock && keep_fresh(*stock) && !stock->ready.empty()) {
-      Run& run = *runs_.at(stock->ready.front());
-      stock->ready.pop_front();
-      run.for_stock = false;
-      run.done = std::move(done);
-      if (auto begun = run.cell->start(std::move(request)); !begun) run.cell->fail(std::move(begun).error());
-      else set_up_stdin(run);
-      watch(run);
-      return run.id;
-    }
+    if (Stock* stock = stock_with_cells(policy, request.runtime.get())) return hand_over(*stock, std::move(request), std::move(done));
     TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
     TRY_SET(Run * run, spawn(*kept, false));
     run->request = std::move(request);
@@ -148,15 +144,18 @@ class LauncherImpl final : public Launcher {
     return it->second->cell->freeze(frozen);
   }
   std::size_t running() const override {
-    return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return !r.second->for_stock; }));
+    return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return !r.second->for_stock(); }));
   }
   int poll_fd() const override { return epoll_.get(); }
 
-  Result<void> park(const Policy& policy, std::size_t count) override {
+  Result<void> park(const Policy& policy, std::size_t count) override { return park(policy, nullptr, count); }
+  Result<void> park(const Policy& policy, std::shared_ptr<const Runtime> runtime, std::size_t count) override {
     if (backend_ != BackendKind::kNative) return make_error(ErrorCode::kUnsupported, "only native cells can be parked");
-    Stock* stock = find_stock(policy);
+    Stock* stock = find_stock(policy, runtime.get());
     if (stock == nullptr) {
       Stock fresh;
+      fresh.id = ++last_stock_;
+      fresh.runtime = std::move(runtime);
       TRY_SET(fresh.kept, parts_.plan_for(policy));
       stocks_.push_back(std::make_unique<Stock>(std::move(fresh)));
       stock = stocks_.back().get();
@@ -169,14 +168,41 @@ class LauncherImpl final : public Launcher {
     if (count == 0 && stock->coming == 0) std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
     return {};
   }
-  std::size_t parked(const Policy& policy) const override {
-    for (const auto& s : stocks_)
-      if (s->policy() == policy) return s->ready.size();
-    return 0;
-  }
+  std::size_t parked(const Policy& policy) const override { return count_parked(policy, nullptr); }
+  std::size_t parked(const Policy& policy, const Runtime& runtime) const override { return count_parked(policy, &runtime); }
   void trim() override { parts_.trim(); }
 
  private:
+  // A request that names a runtime is best served by one that runs, else by a cell where it can be started.
+  Stock* stock_with_cells(const Policy& policy, const Runtime* runtime) {
+    for (const Runtime* wanted : {runtime, static_cast<const Runtime*>(nullptr)}) {
+      Stock* stock = find_stock(policy, wanted);
+      if (stock && keep_fresh(*stock) && !stock->ready.empty()) return stock;
+    }
+    return nullptr;
+  }
+
+  RunId hand_over(Stock& stock, Request request, Done done) {
+    Run& run = *runs_.at(stock.ready.front());
+    stock.ready.pop_front();
+    stock.lost = 0;
+    run.stock = 0;
+    run.done = std::move(done);
+    if (auto begun = run.cell->start(std::move(request)); !begun) {
+      run.cell->fail(std::move(begun).error());
+    } else {
+      set_up_stdin(run);
+      if (stock.runtime) run.cell->stdin_pump().on_sink_ready();  // its orders: they fit into the empty pipe
+    }
+    watch(run);
+    return run.id;
+  }
+
+  std::size_t count_parked(const Policy& policy, const Runtime* runtime) const {
+    const Stock* stock = find_stock(policy, runtime);
+    return stock == nullptr ? 0 : stock->ready.size();
+  }
+
   // Parked cells of a plan that is out of date show what the host had; false: this request shall make its own.
   bool keep_fresh(Stock& stock) {
     if (stock.kept->no_template || parts_.up_to_date(*stock.kept)) return true;
@@ -199,9 +225,11 @@ class LauncherImpl final : public Launcher {
     runs_.erase(it);
   }
 
-  Stock* find_stock(const Policy& policy) {
-    for (auto& s : stocks_)
-      if (s->policy() == policy) return s.get();
+  Stock* find_stock(const Policy& policy, const Runtime* runtime) const {
+    for (auto& s : stocks_) {
+      bool same = runtime == nullptr ? !s->runtime : s->runtime && (s->runtime.get() == runtime || *s->runtime == *runtime);
+      if (same && s->policy() == policy) return s.get();
+    }
     return nullptr;
   }
 
@@ -234,7 +262,7 @@ class LauncherImpl final : public Launcher {
       std::uint32_t events = EPOLLIN;
       StdinPump& pump = cell.stdin_pump();
       switch (source) {
-        case Cell::Source::kStdout:
+        case Cell::Source::kStdout: want = want && (running || cell.state() == Cell::State::kWarming); break;
         case Cell::Source::kStderr:
         case Cell::Source::kMemory: want = want && running; break;
         case Cell::Source::kStdin:
@@ -268,7 +296,14 @@ class LauncherImpl final : public Launcher {
         result = cell.on_prog(host_);
         if (result.ok() && cell.state() == Cell::State::kParked) result = on_ready(run);
         break;
-      case Cell::Source::kStdout: cell.on_output(Stream::kStdout, false); break;
+      case Cell::Source::kStdout:
+        if (cell.state() != Cell::State::kWarming) {
+          cell.on_output(Stream::kStdout, false);
+          break;
+        }
+        result = cell.on_warm();
+        if (result.ok() && cell.state() == Cell::State::kWarm) into_stock(run);
+        break;
       case Cell::Source::kStderr: cell.on_output(Stream::kStderr, false); break;
       case Cell::Source::kStdin: cell.stdin_pump().on_sink_ready(); break;
       case Cell::Source::kStdinSource: cell.stdin_pump().on_source_ready(); break;
@@ -296,21 +331,33 @@ class LauncherImpl final : public Launcher {
   }
 
   Result<void> on_ready(Run& run) {
-    if (!run.for_stock) {
+    if (!run.for_stock()) {
       TRY(run.cell->start(*std::move(run.request)));
       run.request.reset();
       set_up_stdin(run);
       return {};
     }
-    bool wanted = false;
-    for (auto& s : stocks_)
-      if (s->kept->plan.get() == &run.cell->plan()) {
-        --s->coming;
-        s->ready.push_back(run.id);
-        wanted = true;
-      }
-    if (!wanted) run.cell->kill(ExitReason::kCancelled);  // its plan has become out of date meanwhile
+    Stock* stock = stock_of(run);
+    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime);
+    into_stock(run);
     return {};
+  }
+
+  // Null: its plan has become out of date meanwhile, or nobody wants such cells any more.
+  Stock* stock_of(const Run& run) {
+    for (auto& s : stocks_)
+      if (s->id == run.stock && s->kept->plan.get() == &run.cell->plan()) return s.get();
+    return nullptr;
+  }
+
+  void into_stock(Run& run) {
+    Stock* stock = stock_of(run);
+    if (stock == nullptr) {
+      run.cell->kill(ExitReason::kCancelled);
+      return;
+    }
+    --stock->coming;
+    stock->ready.push_back(run.id);
   }
 
   void set_up_stdin(Run& run) {
@@ -362,7 +409,7 @@ class LauncherImpl final : public Launcher {
       }
       auto next = cell.next_timer();
       if (!next || *next > now) continue;
-      if (cell.setup_timed_out()) cell.fail(make_error(ErrorCode::kIo, "start cell: set-up took more than 10 s"));
+      if (cell.setup_timed_out()) cell.fail(make_error(ErrorCode::kIo, "start cell: set-up took too long"));
       else if (cell.state() == Cell::State::kRunning) cell.tick(now);
       watch(*run);
     }
@@ -375,7 +422,7 @@ class LauncherImpl final : public Launcher {
       std::unique_ptr<Run> run = std::move(it->second);
       runs_.erase(it);
       forget_lasting(*run->cell);
-      if (run->for_stock) {
+      if (run->for_stock()) {
         forget_stocked(*run);
       } else if (run->done) {
         auto report = run->cell->account();
@@ -397,17 +444,13 @@ class LauncherImpl final : public Launcher {
   }
 
   void forget_stocked(Run& run) {
-    for (auto& s : stocks_) {
-      if (s->kept->plan.get() != &run.cell->plan()) continue;
-      auto at = std::find(s->ready.begin(), s->ready.end(), run.id);
-      if (at != s->ready.end()) {
-        s->ready.erase(at);
-      } else {
-        // It never became ready: trying for ever would spin. The next request meets the error itself.
-        s->coming = s->coming > 0 ? s->coming - 1 : 0;
-        s->wanted = 0;
-      }
-    }
+    Stock* stock = stock_of(run);
+    if (stock == nullptr) return;
+    bool was_ready = std::erase(stock->ready, run.id) > 0;
+    if (was_ready && ++stock->lost < kMostLost) return;
+    // It never became ready, or does not stay: trying for ever would spin. The next request meets the error itself.
+    if (!was_ready) stock->coming = stock->coming > 0 ? stock->coming - 1 : 0;
+    stock->wanted = 0;
   }
 
   bool wants_refill() const {
@@ -425,7 +468,7 @@ class LauncherImpl final : public Launcher {
         s->wanted = 0;
         continue;
       }
-      run.value()->for_stock = true;
+      run.value()->stock = s->id;
       ++s->coming;
     }
   }
@@ -439,6 +482,7 @@ class LauncherImpl final : public Launcher {
   std::vector<std::unique_ptr<Stock>> stocks_;
   std::vector<RunId> dead_;
   RunId last_id_ = 0;  // 0 is the timer
+  std::uint64_t last_stock_ = 0;
 };
 
 }  // namespace

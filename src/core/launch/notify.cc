@@ -80,4 +80,10 @@ std::vector<Denial> NotifyListener::denials() const {
   return out;
 }
 
+void NotifyListener::forget() {
+  denials_.clear();
+  dropped_ = false;
+  served_ = 0;
+}
+
 }  // namespace hotcell

@@ -30,6 +30,7 @@ class NotifyListener {
   void serve();                               // one pending call; more wait for the next readiness
   bool flooded() const { return served_ > 512; }  // then the supervisor serves it only once a millisecond
   std::vector<Denial> denials() const;
+  void forget();                              // what was refused so far is not the program's
   bool dropped() const { return dropped_; }   // there were more kinds than are kept
 
  private:

@@ -32,8 +32,9 @@ ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
 
 }  // namespace
 
-StdinPump::StdinPump(sys::Fd sink, decltype(Request::stdin_source) source) : sink_(std::move(sink)) {
-  if (auto* bytes = std::get_if<StdinBytes>(&source)) buffer_ = std::move(bytes->bytes);
+StdinPump::StdinPump(sys::Fd sink, decltype(Request::stdin_source) source, std::string first)
+    : sink_(std::move(sink)), buffer_(std::move(first)) {
+  if (auto* bytes = std::get_if<StdinBytes>(&source)) buffer_ += bytes->bytes;
   if (auto* fd = std::get_if<StdinFd>(&source)) source_ = sys::Fd(::fcntl(fd->fd, F_DUPFD_CLOEXEC, 3));
   if (buffer_.empty() && !source_.valid()) sink_.reset();  // end of file at once
 }

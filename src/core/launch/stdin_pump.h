@@ -11,7 +11,8 @@ namespace hotcell {
 class StdinPump {
  public:
   StdinPump() = default;
-  StdinPump(sys::Fd sink, decltype(Request::stdin_source) source);
+  // `first` goes before everything else.
+  StdinPump(sys::Fd sink, decltype(Request::stdin_source) source, std::string first = {});
 
   bool active() const { return sink_.valid(); }
   int sink_fd() const { return sink_.get(); }

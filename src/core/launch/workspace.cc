@@ -124,6 +124,16 @@ Result<void> write_input_file(int workspace, const InputFile& file, unsigned id)
   return {};
 }
 
+Result<void> remove_input_files(int workspace, const std::vector<InputFile>& files, unsigned id) {
+  FileIds as(id);
+  for (const auto& f : files) {
+    if (::unlinkat(workspace, f.name.c_str(), 0) < 0 && errno != ENOENT) return errno_error(cat("remove ", printable(f.name)), errno);
+    for (auto at = f.name.rfind('/'); at != std::string::npos; at = at == 0 ? std::string::npos : f.name.rfind('/', at - 1))
+      ::unlinkat(workspace, f.name.substr(0, at).c_str(), AT_REMOVEDIR);  // not empty: a later one removes it
+  }
+  return {};
+}
+
 Result<std::string> make_flat_workspace(unsigned id) {
   std::string path = "/tmp/hotcell-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return errno_error("mkdtemp", errno);

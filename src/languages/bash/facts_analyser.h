@@ -36,7 +36,8 @@ enum Taint : std::uint8_t {
 // One argument. `text` shows what is unknown as $…
 struct Field {
   std::string text;
-  std::string origin;  // the variable it begins with, when the script never sets it
+  std::string origin;   // the variable it begins with, when the script never sets it
+  std::string outside;  // such a variable anywhere in it
   bool known = true, glob = false;
   std::uint8_t taint = kNoTaint;
   ShellId process = kNoShell;  // <(…): its node
@@ -109,6 +110,7 @@ class Analyser {
 
   // facts_words.cc, facts_parameter.cc: what words mean
   Fields expand(ShellId word, bool split = true);
+  void expand_into(ShellId word, bool split, Fields& out);
   Field expand_one(ShellId word);  // without splitting, as in assignments and redirections
   std::vector<std::vector<ShellPart>> expand_braces(const ShellWord& w) const;
   void expand_parts(std::span<const ShellPart> parts, bool split, Fields& out);
@@ -185,6 +187,7 @@ bool is_shell(std::string_view name);
 bool is_interpreter(std::string_view name);
 bool is_network(std::string_view name);
 bool is_decoder(std::string_view name);
+bool acts_on_input(std::string_view name);  // programs to which a pipe brings commands
 std::string known_program(
     std::string_view pattern);  // which program a pattern such as /bin/s[h] means; empty: none known
 

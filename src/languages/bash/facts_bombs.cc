@@ -111,7 +111,9 @@ void Analyser::endless_loop(ShellId node) {
       first = false;
       continue;
     }
-    if (name && one_of(*name, " sleep break exit return wait read exec inotifywait nc select usleep ")) ends = true;
+    bool waited_for = inner.parent == kNoShell || !s_.nodes[inner.parent].background;
+    if (name && waited_for && one_of(*name, " sleep break exit return wait read exec inotifywait nc select usleep "))
+      ends = true;
   }
   if (!endless || ends || seen >= 500) return;
   Call c;

@@ -35,9 +35,10 @@ void Analyser::code_from(const Field& f, std::string_view by, const Call& c, Fie
   // What is known around the unknown is still read.
   std::string text = f.text;
   bool only_assigns = true, partly = false;
-  for (std::size_t at = 0; (at = text.find(kUnknown, at)) != std::string::npos; at += 11)
-    text.replace(at, kUnknown.size(), "__unknown__");
-  if (trim(text) != "__unknown__" && text.size() < kTextCap && f.process == kNoShell) {
+  const std::string stand_in = f.outside.empty() ? "__unknown__" : cat("${", f.outside, "}");
+  for (std::size_t at = 0; (at = text.find(kUnknown, at)) != std::string::npos; at += stand_in.size())
+    text.replace(at, kUnknown.size(), stand_in);
+  if (trim(text) != stand_in && text.size() < kTextCap && f.process == kNoShell) {
     ShellScript parsed = parse_shell(text);
     for (const ShellNode& n : parsed.nodes) {
       if (n.kind != ShellNodeKind::kSimple || n.word_count == 0) continue;
@@ -68,6 +69,7 @@ void Analyser::evaluate(Args words, const Call& c) {
     else
       code.origin = words[i].origin;
     code.text += words[i].text;
+    if (code.outside.empty()) code.outside = words[i].outside;
     code.known = code.known && words[i].known;
     code.taint |= words[i].taint;
   }

@@ -45,6 +45,7 @@ Field echo(std::span<const Field> words) {
     else
       out.origin = words[i].origin;
     out.text += words[i].text;
+    if (out.outside.empty()) out.outside = words[i].outside;
     out.known = out.known && words[i].known;
     out.taint |= words[i].taint;
   }

@@ -30,32 +30,53 @@ std::string joined(std::span<const Field> words) {
   return out;
 }
 
+namespace {
+
+using Words = std::unordered_set<std::string_view>;
+
+Words words_of(std::string_view list) {
+  Words out;
+  for (std::string_view w : split(list, ' '))
+    if (!w.empty()) out.insert(w);
+  return out;
+}
+
+}  // namespace
+
 bool is_shell(std::string_view name) {
-  return one_of(name,
-                " sh bash zsh dash ksh ksh93 mksh lksh ash hush fish rbash rzsh tcsh csh yash pwsh elvish xonsh posh ");
+  static const Words words =
+      words_of("sh bash zsh dash ksh ksh93 mksh lksh ash hush fish rbash rzsh tcsh csh yash pwsh elvish xonsh posh ");
+  return words.contains(name);
 }
 
 bool is_interpreter(std::string_view name) {
+  static const Words words = words_of(
+      "sh bash zsh dash ksh ksh93 mksh lksh ash hush fish rbash rzsh tcsh csh yash pwsh elvish xonsh posh "
+      "python pypy perl ruby node nodejs deno bun php lua luajit tclsh wish expect guile racket gforth "
+      "Rscript R octave julia ghci erl elixir iex scala groovy jshell osascript awk gawk mawk nawk bc ed "
+      "sed vim vi ex ");
   while (!name.empty() && ((name.back() >= '0' && name.back() <= '9') || name.back() == '.')) name.remove_suffix(1);
-  return is_shell(name) ||
-         one_of(name,
-                " python pypy perl ruby node nodejs deno bun php lua luajit tclsh wish expect guile racket gforth "
-                "Rscript R octave julia ghci erl elixir iex scala groovy jshell osascript awk gawk mawk nawk bc ed sed "
-                "vim vi ex ");
+  return words.contains(name);
 }
 
 bool is_network(std::string_view name) {
-  return one_of(name,
-                " curl wget wget2 aria2c nc ncat netcat nc.openbsd nc.traditional socat telnet ftp sftp tftp scp ssh "
-                "rsync lftp lynx w3m links "
-                "fetch http https httpie xh axel dig host nslookup drill GET lwp-request openssl_s_client ");
+  static const Words words = words_of(
+      "curl wget wget2 aria2c nc ncat netcat nc.openbsd nc.traditional socat telnet ftp sftp tftp scp ssh "
+      "rsync lftp lynx w3m links fetch http https httpie xh axel dig host nslookup drill GET lwp-request "
+      "openssl_s_client ");
+  return words.contains(name);
 }
 
 bool is_decoder(std::string_view name) {
-  return one_of(name,
-                " base64 base32 basenc xxd uudecode openssl rev gunzip zcat bunzip2 bzcat xzcat unxz zstdcat gzip xz "
-                "bzip2 zstd gpg "
-                "lzma unlzma lz4 uncompress b64decode od hexdump ");
+  static const Words words = words_of(
+      "base64 base32 basenc xxd uudecode openssl rev gunzip zcat bunzip2 bzcat xzcat unxz zstdcat gzip xz "
+      "bzip2 zstd gpg lzma unlzma lz4 uncompress b64decode od hexdump ");
+  return words.contains(name);
+}
+
+bool acts_on_input(std::string_view name) {
+  static const Words words = words_of("xargs parallel source . eval at batch ssh read mapfile crontab stdin busybox");
+  return words.contains(name) || is_interpreter(name);
 }
 
 // Programs worth hiding behind a pattern. Their folders are tried, too, since patterns spell those as well.

@@ -46,8 +46,7 @@ void Analyser::pipeline(ShellId node) {
           continue;
         }
         std::string name = base_name(*word);
-        wants = wants || is_interpreter(name) ||
-                one_of(name, " xargs parallel source . eval at batch ssh read mapfile crontab stdin busybox ");
+        wants = wants || acts_on_input(name);
       }
       if (!wants && plain) continue;
       if (!tried) {
@@ -88,8 +87,7 @@ void Analyser::simple(ShellId node) {
   for (alternative_ = 0; alternative_ < most_alternatives_ && alternative_ < 8; ++alternative_) {
     words.clear();
     for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
-      Fields some = expand(w);
-      std::move(some.begin(), some.end(), std::back_inserter(words));
+      expand_into(w, true, words);
       if (words.size() > 4096) break;
     }
     std::size_t most = most_alternatives_;

@@ -18,27 +18,28 @@ Field Analyser::unknown(std::string_view origin, std::uint8_t taint) const {
   Field f;
   f.text = kUnknown;
   f.known = false;
-  f.origin = origin;
+  f.origin = f.outside = origin;
   f.taint = taint;
   return f;
 }
 
 Fields Analyser::expand(ShellId word, bool split) {
+  Fields out;
+  expand_into(word, split, out);
+  return out;
+}
+
+void Analyser::expand_into(ShellId word, bool split, Fields& out) {
   const ShellWord& w = s_.words[word];
   std::span<const ShellPart> parts(s_.parts.data() + w.parts, w.count);
-  Fields out;
   if (w.count == 1 && parts[0].kind == ShellPartKind::kLiteral) {  // nearly every word
     out.emplace_back().text = parts[0].text;
-    return out;
+    return;
   }
   bool braces = false;
   for (const ShellPart& p : parts) braces = braces || (p.kind == ShellPartKind::kBrace && p.text == "{");
-  if (!braces || !split) {
-    expand_parts(parts, split, out);
-    return out;
-  }
+  if (!braces || !split) return expand_parts(parts, split, out);
   for (const auto& one : expand_braces(w)) expand_parts(one, split, out);
-  return out;
 }
 
 Field Analyser::expand_one(ShellId word) {
@@ -125,6 +126,7 @@ void Analyser::expand_parts(std::span<const ShellPart> parts, bool split, Fields
   bool started = false;
   auto append = [&](const Field& f) {
     if (!started && !f.origin.empty()) now.origin = f.origin;
+    if (now.outside.empty() && !f.outside.empty()) now.outside = f.outside;
     if (now.text.size() + f.text.size() > kTextCap || !spend(f.text.size())) {
       now.known = false;
     } else {

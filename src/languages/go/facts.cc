@@ -58,14 +58,11 @@ void Walk::look_at_name(NodeId n) {
   NodeId outer = n;
   while (kind(p) == K::kParenthesized) outer = p, p = tree_.parent(p);
   bool call = kind(p) == K::kCall && tree_.child_by_field(p, "function") == outer;
-  if (v.kind != Value::kPath) {
-    // Methods of reflect.Value that hand out raw addresses, whatever the value is called.
-    if (kind(n) == K::kSelector && call) {
-      std::string_view field = tree_.text(tree_.child_by_field(n, "field"));
-      if (field == "UnsafeAddr" || field == "UnsafePointer") construct("unsafe-reflect", std::string(field), n);
-    }
-    return;
-  }
+  // Methods of reflect.Value that hand out raw addresses, whatever the value is called.
+  if (kind(n) == K::kSelector && call)
+    if (NodeId field = tree_.child_by_field(n, "field"); field != kNoNode && tree_.text(field).starts_with("Unsafe") && v.text.rfind("unsafe", 0) != 0)
+      construct("unsafe-reflect", std::string(tree_.text(field)), n);
+  if (v.kind != Value::kPath) return;
   if (v.text.find('.', v.text.rfind('/') == std::string::npos ? 0 : v.text.rfind('/')) == std::string::npos) return;  // a package alone
   if (kind(p) == K::kSelector && tree_.child_by_field(p, "operand") == outer && value_of(p).kind == Value::kPath) return;
   for (Import& i : imports_)

@@ -220,12 +220,12 @@ void Walk::globals_as_objects(const Model::Call& call, NodeId n) {
 
 void Walk::look_at_call(NodeId n) {
   Model::Call call = model_.call_of(n);
+  // buf.readUInt8(at, true) of old: no check of the bounds.
+  std::string_view m = call.method;
+  if ((m.starts_with("readU") || m.starts_with("readI") || m.starts_with("writeU") || m.starts_with("writeI")) &&
+      !call.nodes.empty() && call.nodes.back() != kNoNode && tree().text(call.nodes.back()) == "true")
+    construct("buffer-noassert", std::string(m), n);
   if (call.path.empty()) {
-    // buf.readUInt8(at, true) of old: no check of the bounds.
-    std::string_view m = call.method;
-    if ((m.starts_with("readU") || m.starts_with("readI") || m.starts_with("writeU") || m.starts_with("writeI")) &&
-        !call.nodes.empty() && call.nodes.back() != kNoNode && tree().text(call.nodes.back()) == "true")
-      construct("buffer-noassert", std::string(m), n);
     if (m == "_compile" && call.arguments.size() == 2) runs_code(call, n);
     return;
   }

@@ -254,9 +254,9 @@ if os.path.exists('build'): shutil.rmtree('build')
 os.makedirs('build/x', exist_ok=True)
 shutil.copy('a.txt', 'build/a.txt')
 os.remove('a.txt'))"},
-    {"word in a comment", R"(# os.system('rm -rf /'); eval(input()); __import__('os')
+    {"word in a comment", R"py(# os.system('rm -rf /'); eval(input()); __import__('os')
 """exec(open('/etc/shadow').read())"""
-print('call eval(x) or os.system(y) never'))"},
+print('call eval(x) or os.system(y) never'))py"},
     {"names that look like it", R"(class Engine:
     def system(self): return 1
     def exec(self, q): return q

@@ -1,0 +1,169 @@
+// Runtimes that were started before there was anything to run: what they serve, what they may not carry over, and what
+// becomes of those that do not stay.
+#include "support/cells.h"
+#include "support/leak_check.h"
+
+#include <thread>
+
+namespace hotcell::testing {
+namespace {
+
+// As small as a runtime can be: reads its orders, then runs the shell script it is told to with the arguments it got.
+constexpr const char* kWaits = R"(import os, sys
+def take(n):
+    got = b""
+    while len(got) < n:
+        piece = os.read(0, n - len(got))
+        if not piece: os._exit(0)
+        got += piece
+    return got
+os.write(1, b"\0")
+fields = take(int(take(10))).split(b"\0")
+argc = int(fields[0])
+argv, workdir = fields[1:1 + argc], fields[1 + argc]
+env = dict(f.split(b"=", 1) for f in fields[3 + argc:3 + argc + int(fields[2 + argc])])
+os.chdir(workdir)
+os.execve(b"/bin/sh", [b"sh"] + argv, env)
+)";
+
+class Runtimes : public LeakCheck {
+ protected:
+  void SetUp() override {
+    LeakCheck::SetUp();
+    auto made = Launcher::create();
+    ASSERT_TRUE(made.ok());
+    launcher_ = std::move(made).value();
+    auto runtime = std::make_shared<Runtime>();
+    runtime->argv = {"/usr/bin/python3", "/work/.wait/wait.py"};
+    runtime->files = {{".wait/wait.py", std::string(kWaits)}};
+    runtime_ = runtime;
+  }
+  void TearDown() override {
+    launcher_.reset();
+    LeakCheck::TearDown();
+  }
+
+  void park(std::size_t count) {
+    ASSERT_TRUE(launcher_->park(policy_, runtime_, count).ok());
+    for (int i = 0; i < 2000 && launcher_->parked(policy_, *runtime_) < count; ++i)
+      ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(10)).ok());
+    ASSERT_EQ(launcher_->parked(policy_, *runtime_), count);
+  }
+
+  Request request(std::string script) {
+    Request r;
+    r.argv = {"/bin/echo", "cold"};
+    r.runtime = runtime_;
+    r.runtime_argv = {"/work/main.sh"};
+    r.files = {{"main.sh", std::move(script)}};
+    return r;
+  }
+
+  Report run(Request request) {
+    auto report = launcher_->run(policy_, std::move(request));
+    EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+    return report.ok() ? std::move(report).value() : Report{};
+  }
+
+  std::unique_ptr<Launcher> launcher_;
+  std::shared_ptr<const Runtime> runtime_;
+  Policy policy_ = default_policy();
+};
+
+TEST_F(Runtimes, GetArgumentsEnvironmentFolderAndStdinOfTheRequest) {
+  park(1);
+  Request r = request("echo \"$1|$HOTCELL_TEST|$HOTCELL_ID|$PWD|$HOME\"; read line; echo \"<$line>\"; exit 7\n");
+  r.id = "the-id";
+  r.runtime_argv.push_back("one two");
+  r.env = {{"HOTCELL_TEST", "value"}};
+  r.workdir = "/tmp";
+  r.stdin_source = StdinBytes{"from stdin\n"};
+  Report report = run(std::move(r));
+  EXPECT_EQ(report.out, "one two|value|the-id|/tmp|/work\n<from stdin>\n") << describe(report);
+  EXPECT_EQ(report.verdict.exit_code, 7);
+}
+
+TEST_F(Runtimes, LeaveNothingOfTheirsInTheWorkspace) {
+  park(1);
+  Report report = run(request("ls -A /work\n"));
+  EXPECT_EQ(report.out, "main.sh\n") << describe(report);
+}
+
+TEST_F(Runtimes, ServeOneRequestEach) {
+  park(2);
+  EXPECT_EQ(run(request("echo a > /tmp/left; cat /proc/sys/kernel/random/boot_id >/dev/null 2>&1; ls /tmp\n")).out, "left\n");
+  EXPECT_EQ(run(request("ls /tmp\n")).out, "");
+}
+
+TEST_F(Runtimes, WithoutOneTheRequestIsStartedColdAndAPolicyOfItsOwnIsNeverServedByAnothers) {
+  EXPECT_EQ(run(request("echo warm\n")).out, "cold\n");
+  park(1);
+  Policy other = policy_;
+  other.limits.open_files = 64;
+  auto report = launcher_->run(other, request("echo warm\n"));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().out, "cold\n");
+  EXPECT_EQ(run(request("echo warm\n")).out, "warm\n");
+}
+
+TEST_F(Runtimes, ClocksBeginWithTheRequest) {
+  policy_.limits.wall = std::chrono::seconds(1);
+  park(1);
+  auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1300);
+  while (std::chrono::steady_clock::now() < until) ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(50)).ok());
+  Report in_time = run(request("echo in time\n"));
+  EXPECT_EQ(in_time.out, "in time\n") << describe(in_time);
+  EXPECT_LT(in_time.duration, std::chrono::milliseconds(900));
+  park(1);
+  EXPECT_EQ(exit_reason(run(request("sleep 5\n"))), "timeout_wall");
+}
+
+TEST_F(Runtimes, HaveTheSameWalls) {
+  park(1);
+  Report report = run(request("grep -E '^(Seccomp|NoNewPrivs|CapEff)' /proc/self/status; cat /etc/shadow\n"));
+  EXPECT_NE(report.out.find("Seccomp:\t2"), std::string::npos) << describe(report);
+  EXPECT_NE(report.out.find("NoNewPrivs:\t1"), std::string::npos);
+  EXPECT_NE(report.out.find("CapEff:\t0000000000000000"), std::string::npos);
+  EXPECT_NE(report.verdict.exit_code, 0);
+  EXPECT_EQ(layer_status(report, Layer::kSeccomp), LayerStatus::kFull);
+}
+
+TEST_F(Runtimes, OneThatDoesNotStayIsNotStartedForEver) {
+  auto gone = std::make_shared<Runtime>();
+  gone->argv = {"/bin/false"};
+  ASSERT_TRUE(launcher_->park(policy_, gone, 1).ok());
+  auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(700);
+  int calm = 0;
+  while (std::chrono::steady_clock::now() < until) {
+    auto before = std::chrono::steady_clock::now();
+    ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(50)).ok());
+    calm += std::chrono::steady_clock::now() - before > std::chrono::milliseconds(40) ? 1 : 0;
+  }
+  EXPECT_GT(calm, 5);
+  EXPECT_EQ(launcher_->parked(policy_, *gone), 0u);
+  Request r = request("echo warm\n");
+  r.runtime = gone;
+  EXPECT_EQ(run(std::move(r)).out, "cold\n");
+}
+
+TEST_F(Runtimes, OneThatLeavesAfterItWasReadyIsNotStartedForEver) {
+  auto leaves = std::make_shared<Runtime>();
+  leaves->argv = {"/bin/sh", "-c", "printf '\\000'"};
+  ASSERT_TRUE(launcher_->park(policy_, leaves, 1).ok());
+  int steps = 0;
+  for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2); std::chrono::steady_clock::now() < until; ++steps)
+    ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(50)).ok());
+  EXPECT_LT(steps, 300);
+  EXPECT_EQ(launcher_->parked(policy_, *leaves), 0u);
+}
+
+TEST_F(Runtimes, OneThatIsMissingIsAnErrorOfNobody) {
+  auto missing = std::make_shared<Runtime>();
+  missing->argv = {"/usr/bin/no-such-runtime"};
+  ASSERT_TRUE(launcher_->park(policy_, missing, 1).ok());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(20)).ok());
+  EXPECT_EQ(launcher_->parked(policy_, *missing), 0u);
+}
+
+}  // namespace
+}  // namespace hotcell::testing
