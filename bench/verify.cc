@@ -1,5 +1,5 @@
-// Verifying a Python source through the library, against parsing it with Python's own ast in a subprocess: 50 lines, and
-// 50 000. Usage: bench_verify [rounds] [rounds of the large one]
+// Verifying a Python source through the library, against parsing it with Python's own ast in a subprocess: 50 lines,
+// and 50 000. Usage: bench_verify [rounds] [rounds of the large one]
 #include <sys/stat.h>
 #include <unistd.h>
 

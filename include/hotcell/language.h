@@ -79,10 +79,14 @@ struct RuntimeNeeds {
   Bytes memory{};
 };
 
-// A runtime started in advance: it runs `prelude`, then waits for one program. Empty argv: cannot be parked.
+// How a runtime is started in advance, in a cell of its own, to wait for one program (hotcell/request.h, Runtime). It
+// waits before it looks for the program and then goes on as in any other run, so what the program sees is the same.
+// It serves programs that are called main_file; others are started cold.
 struct WarmRecipe {
-  std::span<const std::string_view> argv;
-  std::string_view prelude;  // file name of the embedded program that waits
+  // Adds to the way a program is started what makes it wait. `helper`: what `source` was compiled to. Null: cannot wait.
+  Result<void> (*prepare)(const BuildInput&, std::span<const OutputFile> helper, RunStep&) = nullptr;
+  std::string_view source;    // a program of ours in this language that must be compiled first
+  bool arguments = true;      // can be given arguments and variables when it is running already
 };
 
 struct Language {

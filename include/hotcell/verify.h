@@ -1,5 +1,5 @@
-// Reading a source before it runs: what it does that its profile would rather not see. Advice, never a wall: the kernel's
-// layers hold a program whatever was read in it.
+// Reading a source before it runs: what it does that its profile would rather not see. Advice, never a wall: the
+// kernel's layers hold a program whatever was read in it.
 #pragma once
 #include <memory>
 #include <span>

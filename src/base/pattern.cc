@@ -31,11 +31,7 @@ Result<Pattern> Pattern::compile(std::string_view text) {
   if (text.empty()) return make_error(ErrorCode::kInvalid, "the pattern is empty");
   if (text.size() > kLongestPattern) return make_error(ErrorCode::kInvalid, "the pattern is longer than 4096 bytes");
   auto compiled = std::make_unique<Compiled>(text);
-  if (!compiled->re.ok()) {
-    std::string part = compiled->re.error_arg();
-    std::string where = part.empty() || part == text ? std::string() : cat(" at ", printable(part));
-    return make_error(ErrorCode::kInvalid, cat(compiled->re.error(), where));
-  }
+  if (!compiled->re.ok()) return make_error(ErrorCode::kInvalid, printable(compiled->re.error()));
   return Pattern(std::move(compiled));
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/strings.h"
 #include "cli/commands.h"
@@ -80,7 +81,8 @@ class Run {
     prepared_ = std::move(prepared).value();
     if (!prepared_.stopped) return std::nullopt;
     Report report = *std::move(prepared_.stopped);
-    pipeline_->complete(std::move(prepared_), report);
+    pipeline_->complete(std::exchange(prepared_, {}), report);
+    pipeline_.reset();
     if (!json_ && report.compile) {
       err_.push(report.compile->err, OutputSink::Clock::now() + std::chrono::seconds(10));
       err_.finish();
@@ -135,7 +137,7 @@ class Run {
       return refuse_run(result_->error(), json_);
     }
     Report& report = result_->value();
-    if (pipeline_ && !report.compile) pipeline_->complete(std::move(prepared_), report);
+    if (pipeline_) pipeline_->complete(std::exchange(prepared_, {}), report);
     if (json_) {
       if (int failed = print(report_json(report, json_style())); failed != 0) return failed;
     }

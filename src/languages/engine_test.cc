@@ -69,8 +69,9 @@ bool is_read(const Verification& v) {
 TEST(Engine, TsxAndHeadersOfCppAreRead) {
   EXPECT_TRUE(is_read(verify("typescript", "const a = <b>{x}</b>;\nconst f = (x: number) => x;\n")));
   EXPECT_TRUE(is_read(verify("typescript", "const a = <number>x;\n")));
-  EXPECT_TRUE(is_read(verify("c", "namespace a { class B { public: B(); }; }\n", {}, "b.h")));
-  EXPECT_FALSE(is_read(verify("c", "namespace a { class B { public: B(); }; }\n", {}, "b.c")));
+  EXPECT_TRUE(is_read(verify("c", "template<class T> struct A { T x; };\n", {}, "b.h")));
+  EXPECT_FALSE(is_read(verify("c", "template<class T> struct A { T x; };\n", {}, "b.c")));
+  EXPECT_TRUE(is_read(verify("cpp", "bool f() { return typeid(int) == typeid(x) && g(typeid(x).name()); }\n")));
 }
 
 TEST(Patterns, CommentsAndStringsAreNotCodeButInterpolationsAre) {

@@ -34,7 +34,8 @@ VerifyOptions verify_options(const Policy& policy) {
   }
   for (const auto& m : policy.rules.modules)
     o.rules.push_back(own_rule("profile-module", "blocked_module", FactKind::kImport,
-                               {m, cat(m, ".**"), cat(m, "/**"), cat(m, "::**")}, "this profile does not allow the module"));
+                               {m, cat(m, ".**"), cat(m, "/**"), cat(m, "::**")},
+                               "this profile does not allow the module"));
   return o;
 }
 

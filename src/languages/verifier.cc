@@ -51,14 +51,14 @@ struct Verifier::Impl {
     return child.start(options.program, options.memory);
   }
 
-  // Nothing when the child was gone before it read anything: it had been parked, and somebody killed it meanwhile.
   Verification ask(const WireRequest& request) {
     std::string bytes = frame(pack(request));
     for (int attempt = 0;; ++attempt) {
       const bool parked = child.running();
       if (!parked)
         if (auto started = start(); !started.ok())
-          return refused(request.language, request.file, cat("the verifier cannot be started: ", started.error().message));
+          return refused(request.language, request.file,
+                         cat("the verifier cannot be started: ", started.error().message));
       VerifyChild::Answer answer = child.ask(bytes, options.wall);
       switch (answer.end) {
         case VerifyChild::End::kAnswered: return read(request, answer.payload);

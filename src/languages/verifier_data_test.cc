@@ -60,7 +60,8 @@ void report(const char* what, const std::map<std::string, Rate>& rates, const st
   for (const auto& [language, rate] : rates) {
     bool absent = missing.contains(language);
     std::printf("[ data     ] %-30s %-11s %4d of %4d%s%s\n", what, language.c_str(), rate.good, rate.all,
-                absent ? " (no analyser yet)" : "", rate.bad.empty() ? "" : cat(" not:", rate.bad.substr(0, 400)).c_str());
+                absent ? " (no analyser yet)" : "",
+                rate.bad.empty() ? "" : cat(" not:", rate.bad.substr(0, 400)).c_str());
     EXPECT_TRUE(absent || rate.good == rate.all) << what << " " << language << ":" << rate.bad;
   }
 }
@@ -99,7 +100,9 @@ TEST(VerifierData, HumanEvalIsCleanUnderDefault) {
   for (auto [file, language] : {std::pair("python", "python"), {"cpp", "cpp"}, {"java", "java"}, {"js", "javascript"},
                                 {"go", "go"}, {"rust", "rust"}}) {
     for (const auto& row : rows_of(cat(data_folder(), "/humaneval-x/", file, ".jsonl"))) {
-      std::string source = cat(text(row, "prompt"), text(row, "canonical_solution"), "\n", text(row, "test"));
+      bool apart = std::string_view(language) == "rust";  // there the prompt is the comment alone
+      std::string source = cat(text(row, "prompt"), apart ? text(row, "declaration") : "",
+                               text(row, "canonical_solution"), "\n", text(row, "test"));
       if (std::string_view(language) == "go")  // package and imports stand in fields of their own
         source = cat(text(row, "test_setup"), "\n", text(row, "import"), text(row, "declaration"),
                      text(row, "canonical_solution"), "\n", text(row, "test"));

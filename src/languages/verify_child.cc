@@ -127,7 +127,8 @@ VerifyChild::Answer VerifyChild::ask(std::string_view request, Nanoseconds wall)
   while (in.size() < want) {
     std::size_t have = in.size();
     in.resize(std::max(want, have + 4096));
-    ssize_t n = move_bytes(fd, POLLIN, until, [&] { return ::recv(fd, in.data() + have, in.size() - have, MSG_DONTWAIT); });
+    ssize_t n = move_bytes(fd, POLLIN, until,
+                           [&] { return ::recv(fd, in.data() + have, in.size() - have, MSG_DONTWAIT); });
     in.resize(have + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     if (n <= 0) return over(n < 0 ? End::kTimeout : End::kDied);
     if (!head || in.size() < kFrameHead) continue;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <new>
 
 #include "base/strings.h"
@@ -78,6 +79,8 @@ WireReply answer(std::string& in) {
     return reply;
   } catch (const std::bad_alloc&) {
     return refusal("reading it takes more memory than the verifier is given");
+  } catch (const std::exception& e) {
+    return refusal(cat("the verifier failed on it: ", e.what()));
   }
 }
 

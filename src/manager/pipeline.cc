@@ -165,6 +165,14 @@ Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Polic
   return std::move(compiled.report);
 }
 
+Result<std::vector<OutputFile>> Pipeline::compiled(const ProgramSource& source, const Policy& policy) {
+  std::vector<OutputFile> artefact;
+  Limits limits;
+  TRY_SET(CompileReport report, compile(source, policy, artefact, limits));
+  if (artefact.empty()) return make_error(ErrorCode::kInternal, cat(source.sources.main, ": ", compile_words(report, limits)));
+  return artefact;
+}
+
 Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& policy, Request& request) {
   const Language& language = *source.language;
   Prepared out;

@@ -57,6 +57,9 @@ class Pipeline {
   // Verifies and compiles; the artefact is added to the request's files.
   Result<Prepared> prepare(const ProgramSource& source, const Policy& policy, Request& request);
 
+  // A program of ours: what the language's compile step makes of it, from the cache where it is there.
+  Result<std::vector<OutputFile>> compiled(const ProgramSource& source, const Policy& policy);
+
   // Where verification is advice it goes on beside the program; this waits for it and puts everything into the report.
   void complete(Prepared prepared, Report& report);
 

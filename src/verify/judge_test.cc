@@ -57,7 +57,8 @@ TEST(RuleIndex, FindsEveryRuleThatTheGlobsWouldFind) {
   EXPECT_EQ(ids(index, FactKind::kImport, "oslo"), Ids{});
   EXPECT_EQ(ids(index, FactKind::kUse, ""), Ids{});
   for (auto kind : {FactKind::kUse, FactKind::kReadPath, FactKind::kCommand, FactKind::kImport})
-    for (const char* name : {"os", "os.system", "os.execv", "x.system", "evil", "/root", "/proc/7/mem", "sh", "a/sh", "*", ""}) {
+    for (const char* name : {"os", "os.system", "os.execv", "x.system", "evil", "/root", "/proc/7/mem", "sh",
+                             "a/sh", "*", ""}) {
       Ids slow;
       for (const Rule& r : rules)
         for (const auto& pattern : r.match)

@@ -42,7 +42,8 @@ std::string plain(std::string_view s) {
   for (std::size_t at = 0; at < s.size();) {
     std::size_t n = utf8_length(s.substr(at));
     auto c = static_cast<unsigned char>(s[at]);
-    bool control = n == 0 || c < 0x20 || c == 0x7f || (n == 2 && c == 0xC2 && static_cast<unsigned char>(s[at + 1]) < 0xA0);
+    bool c1 = n == 2 && c == 0xC2 && static_cast<unsigned char>(s[at + 1]) < 0xA0;
+    bool control = n == 0 || c < 0x20 || c == 0x7f || c1;
     if (control) out += ' ';
     else out += s.substr(at, n);
     at += std::max<std::size_t>(n, 1);
@@ -68,7 +69,8 @@ std::string count_of(std::size_t n, std::string_view word) { return cat(n, " ", 
 std::string verification_text(const Verification& v, std::string_view source) {
   std::string rule_line;
   for (int i = 0; i < 25; ++i) rule_line += "─";
-  std::string out = cat("Code Verification: ", v.unverifiable ? "UNVERIFIABLE" : v.safe ? "SAFE" : "UNSAFE", "\n", rule_line, "\n");
+  std::string_view word = v.unverifiable ? "UNVERIFIABLE" : v.safe ? "SAFE" : "UNSAFE";
+  std::string out = cat("Code Verification: ", word, "\n", rule_line, "\n");
   if (v.findings.empty()) return out + "No violations detected.\n";
   Lines lines(source);
   std::size_t errors = 0, warnings = 0;

@@ -46,7 +46,8 @@ void RuleIndex::find(const Fact& fact, std::vector<const Rule*>& out) const {
   };
   if (auto it = kind.exact.find(name); it != kind.exact.end()) found = it->second;
   if (stop != 0 && !name.empty())
-    if (auto it = kind.by_segment.find(name.substr(0, name.find(stop, 1))); it != kind.by_segment.end()) try_all(it->second);
+    if (auto it = kind.by_segment.find(name.substr(0, name.find(stop, 1))); it != kind.by_segment.end())
+      try_all(it->second);
   if (!name.empty()) try_all(kind.by_letter[static_cast<unsigned char>(name[0])]);
   try_all(kind.rest);
   if (found.empty()) return;

@@ -62,8 +62,8 @@ int main(int argc, char** argv) {
         return fail(cat(file, ": '", r.id, "' is no id: small letters, digits and dashes"));
       std::string match = list(r.match, lists, arrays), detail = list(r.detail, lists, arrays),
                   unless = list(r.unless, lists, arrays);
-      table += cat("    {", literal(language), ", ", literal(r.id), ", ", literal(r.type), ", ", literal(r.reason), ", ",
-                   literal(r.fix), ",\n     static_cast<Severity>(", static_cast<int>(r.at_default),
+      table += cat("    {", literal(language), ", ", literal(r.id), ", ", literal(r.type), ", ",
+                   literal(r.reason), ", ", literal(r.fix), ",\n     static_cast<Severity>(", static_cast<int>(r.at_default),
                    "), static_cast<Severity>(", static_cast<int>(r.at_strict), "), static_cast<FactKind>(",
                    static_cast<int>(r.on), "), ", match, ", ", detail, ", ", unless, "},\n");
     }

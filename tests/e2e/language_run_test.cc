@@ -193,6 +193,14 @@ TEST_F(LanguageRun, ACargoFolderAndItsBuildScript) {
   EXPECT_EQ(called.out, "nothing\n") << called.describe();
 }
 
+// Where there are no namespaces the workspace has another name, and compilers and programs still find their files.
+TEST_F(LanguageRun, WithoutNamespaces) {
+  auto c = hotcell({"run", "--backend", "landlock", file("a.c", "#include <stdio.h>\nint main() { puts(\"c\"); }\n")});
+  EXPECT_EQ(c.out, "c\n") << c.describe();
+  auto go = hotcell({"run", "--backend", "landlock", "--language", "go", "-c", "package main\n\nfunc main() {\n\tprintln(\"go\")\n}\n"});
+  EXPECT_EQ(go.err, "go\n") << go.describe();
+}
+
 TEST_F(LanguageRun, AFolderWithoutAManifestIsNoProgram) {
   auto called = hotcell({"run", dir_.path()});
   EXPECT_EQ(called.code, 126);

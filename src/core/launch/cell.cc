@@ -277,12 +277,16 @@ Result<void> Cell::start(Request request) {
   if (!flat_workspace_.empty()) {
     // Requests call the workspace /work. Where it has another name, the files put there and a folder in it are meant.
     auto in_workspace = [&](std::string& path) { path = cat(flat_workspace_, path.substr(sizeof "/work" - 1)); };
-    for (auto& word : request_.argv)
+    // A file, a folder with files in it, or what is to come out of it.
+    auto meant = [&](const std::string& word) {
+      if (!word.starts_with("/work/")) return false;
+      std::string_view name = std::string_view(word).substr(sizeof "/work/" - 1);
       for (const auto& f : request_.files)
-        if (word == cat("/work/", f.name)) {
-          in_workspace(word);
-          break;
-        }
+        if (f.name == name || (f.name.starts_with(name) && f.name[name.size()] == '/')) return true;
+      return std::find(request_.outputs.begin(), request_.outputs.end(), name) != request_.outputs.end();
+    };
+    for (auto& word : request_.argv)
+      if (meant(word)) in_workspace(word);
     if (request_.workdir == "/work" || request_.workdir.starts_with("/work/")) in_workspace(request_.workdir);
   }
   StepTimer timer(parent_steps_);

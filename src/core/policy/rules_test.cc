@@ -48,7 +48,7 @@ TEST(SourceRules, ABadOneIsAnErrorWithItsPlace) {
     return p.ok() ? std::string() : p.error().message;
   };
   EXPECT_EQ(message("rules:\n  patterns:\n    - ok\n    - 'a(b'\n"),
-            "p.yaml:4: rules.patterns: \"a(b\" is no regular expression: missing )");
+            "p.yaml:4: rules.patterns: \"a(b\" is no regular expression: missing ): a(b");
   EXPECT_EQ(message("rules: {level: lax}\n"), "p.yaml:1: rules.level: \"lax\" is none of default, strict");
   EXPECT_EQ(message("rules: {of: [a]}\n"), "p.yaml:1: unknown key \"of\" in rules; did you mean \"off\"?");
   EXPECT_EQ(message("rules:\n  allowed_paths: [data]\n"), "p.yaml:2: rules.allowed_paths: \"data\" is not absolute");

@@ -167,6 +167,9 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
   }
   Field value = expand_one(a.value);
   special_variable(name, value, a.begin);
+  Call c;
+  c.at = a.begin;
+  subscript(value, c);
   if (a.index != kNoShell) {
     auto at = number(a.index);
     Variable& v = st_.variables[name];
@@ -189,13 +192,30 @@ void Analyser::loop_variable(const ShellNode& n) {
   st_.variables[std::string(n.name)] = std::move(v);
 }
 
+// A text like x[$(…)] has one use: to be taken for a variable's name, so that bash runs the command.
+bool Analyser::subscript(const Field& f, const Call& c) {
+  std::size_t at = std::min(f.text.find("[$("), f.text.find("[`"));
+  if (at == std::string::npos || at == 0 || f.text.find_first_of(" \n") < at) return false;
+  construct("subscript-injection", f.text, c);
+  evaluate_text(cat(": \"", f.text.substr(at + 1), "\""), c);
+  return true;
+}
+
 // Bash expands what it finds in subscripts, so a text like x[$(…)] runs a command in [[ -v ]], in (( )) and the like.
 void Analyser::test_or_arithmetic(ShellId node) {
   const ShellNode& n = s_.nodes[node];
   for (ShellId w = n.words; w < n.words + std::min<ShellId>(n.word_count, 64); ++w) {
     const ShellWord& word = s_.words[w];
     for (ShellId p = word.parts; p < word.parts + word.count; ++p) {
-      if (s_.parts[p].kind == ShellPartKind::kLiteral && n.kind == ShellNodeKind::kTest) continue;
+      bool literal = s_.parts[p].kind == ShellPartKind::kLiteral;
+      if (literal && n.kind == ShellNodeKind::kTest) {
+        Field f;
+        Call c;
+        f.text = s_.parts[p].text;
+        c.at = n.begin;
+        if (s_.parts[p].quoted && subscript(f, c)) return;
+        continue;
+      }
       Field f = s_.parts[p].kind == ShellPartKind::kLiteral ? Field{} : expand_one(w);
       // In arithmetic a bare name stands for its value.
       if (s_.parts[p].kind == ShellPartKind::kLiteral)

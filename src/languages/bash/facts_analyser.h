@@ -64,11 +64,12 @@ struct State {
   std::unordered_map<std::string, Variable> variables;
   std::unordered_map<std::string, std::string> aliases;
   std::unordered_map<std::string, Function> functions;
-  std::unordered_set<std::string> assigned;  // names that are set anywhere
-  std::unordered_set<std::uint64_t> said;    // hashes of facts
-  std::string folder;                        // where constant cd's lead; empty: the work folder
-  std::size_t budget = 8 * 1024 * 1024;      // bytes of folded values; beyond it nothing is known
-  std::size_t steps = 400000;                // nodes looked at again for calls and evaluated texts
+  std::unordered_set<std::string> assigned;            // names that are set anywhere
+  std::unordered_set<std::uint64_t> said;              // hashes of facts
+  std::unordered_map<std::string, std::string> files;  // what the script wrote, when it is constant
+  std::string folder;                                  // where constant cd's lead; empty: the work folder
+  std::size_t budget = 8 * 1024 * 1024;                // bytes of folded values; beyond it nothing is known
+  std::size_t steps = 400000;                          // nodes looked at again for calls and evaluated texts
   bool exhausted = false;
 };
 
@@ -96,6 +97,9 @@ class Analyser {
   void loop_variable(const ShellNode& n);
   void test_or_arithmetic(ShellId node);
   void redirects(ShellId node);
+  void keep_output(ShellId node, Args words, const std::optional<Field>& input);
+  bool run_written_file(const Field& path, const Call& c, Fields arguments = {});
+  bool subscript(const Field& f, const Call& c);
   void assign(const ShellAssignment& a, ShellId node, bool local);
   void set_variable(const std::string& name, Field value, bool conditional, bool append);
   bool conditional(ShellId node) const;
@@ -149,7 +153,7 @@ class Analyser {
 
   // facts_programs.cc: awk and sed
   void text_tool(const std::string& name, Args words, const Call& c);
-  void awk_program(const Field& program, std::string_view name, const Call& c);
+  void awk_program(const Field& program, std::string_view name, bool outside, const Call& c);
   void sed_program(const Field& program, const Call& c);
 
   // facts_files.cc, facts_hosts.cc: paths and hosts of well-known commands

@@ -80,6 +80,12 @@ void Analyser::declare(Args words, const Call& c) {
           value = parameter(s_.parts[word.parts + 1]);
       }
     }
+    subscript(value, c);
+    if (reference && value.known) {  // from now on the name means the other variable
+      auto target = lookup(value.text);
+      value = target ? *target
+                     : unknown(st_.assigned.contains(value.text) ? std::string_view() : std::string_view(value.text));
+    }
     if (reference && words[0].text != "export") construct("name-reference", f.text, c);
     if (integer && value.text.find("[$(") != std::string::npos) {
       construct("subscript-injection", f.text, c);
@@ -210,7 +216,10 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     return true;
   }
   if (name == "hash") {
-    if (option("-p") != nullptr) construct("path-variable", cat("replaces ", joined(words)), c);
+    if (const Field* program = option("-p"); program != nullptr) {
+      construct("path-variable", cat("replaces ", joined(words)), c);
+      if (words.size() > 3 && st_.aliases.size() < 1000) st_.aliases[words.back().text] = program->text;
+    }
     return true;
   }
   if (name == "let" || name == "test" || name == "[") {

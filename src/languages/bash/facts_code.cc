@@ -87,7 +87,7 @@ void Analyser::source(Args words, const Call& c) {
   } else if (from_input && c.input != nullptr && c.input->has_value()) {
     code_from(**c.input, "source", c);
   } else if (f.known) {
-    read_path(f, c);
+    if (!run_written_file(f, c)) read_path(f, c);
   } else if (!f.origin.empty() || (f.taint & kSubstitution) != 0) {
     construct("dynamic-source", joined(words), c);
   }
@@ -132,6 +132,7 @@ void Analyser::shell_program(const std::string& name, Args words, const Call& c)
     if (words[i].process != kNoShell) return source(words.subspan(i - 1), c);
     if ((words[i].taint & kSelf) != 0) return;
     if (words[i].known) read_path(words[i], c);
+    if (run_written_file(words[i], c)) return;
     return construct("runs-script", joined(words), c);
   }
   if (code) return construct("dynamic-eval", cat("input: ", name, " -c"), c);
@@ -198,6 +199,15 @@ bool Analyser::interpreter(const std::string& name, Args words, const Call& c) {
       if ((one_of(w, options) || clustered) && i + 1 < words.size()) return inline_code(kind, words[i + 1], c), true;
       if (!w.starts_with('-') && kind != "make" && kind != "vim" && kind != "vi") break;
     }
+  }
+  if ((kind == "make" || kind == "gmake") && c.input != nullptr && c.input->has_value()) {
+    for (std::string_view line : split((**c.input).text, '\n')) {
+      if (!line.starts_with('\t')) continue;
+      std::string recipe(line.substr(1));
+      for (std::size_t at = 0; (at = recipe.find("$$", at)) != std::string::npos; ++at) recipe.erase(at, 1);
+      evaluate_text(recipe, c);
+    }
+    return true;
   }
   bool takes_code = one_of(kind,
                            " python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect guile octave julia "

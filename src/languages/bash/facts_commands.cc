@@ -115,6 +115,7 @@ void Analyser::run_command(Args words, Call c) {
       }
     }
   if (words[0].text == name && !st_.functions.empty() && c.depth == 0 && call_function(name, words)) return;
+  if (words[0].text.find('/') != std::string::npos && run_written_file(words[0], c)) return;
   unsigned k = kinds_of(name);
   if (k == 0) return;
   if ((k & kBuiltin) != 0 && shell_builtin(name, words, c)) return;

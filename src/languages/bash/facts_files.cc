@@ -235,6 +235,14 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
       if (name == "tar" && f == operands[0] && operands.size() > 1 && !f->text.starts_with('/')) continue;
       read_path(*f, c);
     }
+    // tar cf NAME …: the archive is written
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      const std::string& w = words[i].text;
+      bool letters = !w.starts_with("--") && w.size() < 12 && (w.starts_with('-') || i == 1);
+      bool creates = flags.find('c') != std::string::npos || flags.find("--create") != std::string::npos ||
+                     (!words[1].text.starts_with('-') && words[1].text.find('c') != std::string::npos);
+      if (name.ends_with("tar") && creates && letters && w.ends_with('f')) write_path(words[i + 1], c);
+    }
     for (std::size_t i = 1; i + 1 < words.size(); ++i)
       if (words[i].text == "-C" || words[i].text == "-d") write_path(words[i + 1], c);
   } else if (name == "curl" || name == "wget") {

@@ -1,4 +1,6 @@
 // Programs inside arguments of awk and sed: they can run commands and write files, too.
+#include <algorithm>
+
 #include "base/strings.h"
 #include "languages/bash/facts_analyser.h"
 
@@ -9,6 +11,28 @@ bool any_of(std::string_view text, std::initializer_list<std::string_view> piece
   for (std::string_view p : pieces)
     if (text.find(p) != std::string_view::npos) return true;
   return false;
+}
+
+// What stands behind > in print statements; a comparison there needs brackets.
+std::vector<std::string_view> print_targets(std::string_view s) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = s.find("print"); at != std::string_view::npos && out.size() < 16; at = s.find("print", at)) {
+    int brackets = 0;
+    for (at += 5; at < s.size() && s[at] != ';' && s[at] != '}' && s[at] != '\n'; ++at) {
+      if (s[at] == '"')
+        while (++at < s.size() && s[at] != '"') at += s[at] == '\\' ? 1 : 0;
+      else if (s[at] == '(')
+        ++brackets;
+      else if (s[at] == ')')
+        --brackets;
+      else if (s[at] == '>' && brackets == 0) {
+        std::size_t target = s.find_first_not_of("> ", at);
+        if (target != std::string_view::npos) out.push_back(s.substr(target));
+        break;
+      }
+    }
+  }
+  return out;
 }
 
 // A sed command without the address in front of it.
@@ -41,15 +65,21 @@ std::string_view substitution_flags(std::string_view s) {
 
 }  // namespace
 
-void Analyser::awk_program(const Field& program, std::string_view name, const Call& c) {
+void Analyser::awk_program(const Field& program, std::string_view name, bool outside, const Call& c) {
   const std::string& text = program.text;
   if (any_of(text, {"system(", "system (", "| \"", "|\"", "|&", "| getline", "|getline", "/inet/"})) {
     construct("awk-runs", text, c);
     inline_code(name, program, c);
   }
-  // Printing into a file, not a comparison of numbers.
-  if (any_of(text, {"> \"", ">\"", "> ENVIRON", ">ENVIRON"}) && !any_of(text, {"/dev/std"}))
-    construct("awk-writes", text, c);
+  for (std::string_view target : print_targets(text)) {
+    Field f;
+    if (target.starts_with('"')) {
+      f.text = target.substr(1, target.find('"', 1) - 1);
+      write_path(f, c);
+    } else if (outside || target.starts_with("ENVIRON")) {
+      construct("awk-writes", text, c);
+    }
+  }
 }
 
 void Analyser::sed_program(const Field& program, const Call& c) {
@@ -87,7 +117,8 @@ void Analyser::sed_program(const Field& program, const Call& c) {
 
 // Finds the program among the words of awk or sed.
 void Analyser::text_tool(const std::string& name, Args words, const Call& c) {
-  bool awk = name.ends_with("awk"), given = false;
+  bool awk = name.ends_with("awk"), given = false, outside = false;
+  for (const Field& f : words) outside = outside || !f.outside.empty();
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i].text;
     if (w == "-f" || w == "--file" || w.starts_with("--file=")) return;
@@ -95,7 +126,7 @@ void Analyser::text_tool(const std::string& name, Args words, const Call& c) {
       ++i;
     } else if (w == "-e" || w == "--expression" || (!awk && (w == "-ne" || w == "-re" || w == "-Ee" || w == "-ie"))) {
       given = true;
-      if (i + 1 < words.size()) awk ? awk_program(words[i + 1], name, c) : sed_program(words[i + 1], c);
+      if (i + 1 < words.size()) awk ? awk_program(words[i + 1], name, outside, c) : sed_program(words[i + 1], c);
       ++i;
     } else if (w.starts_with("--expression=")) {
       given = true;
@@ -103,7 +134,7 @@ void Analyser::text_tool(const std::string& name, Args words, const Call& c) {
       program.text = w.substr(13);
       sed_program(program, c);
     } else if (!w.starts_with('-') || w == "-") {
-      if (!given) awk ? awk_program(words[i], name, c) : sed_program(words[i], c);
+      if (!given) awk ? awk_program(words[i], name, outside, c) : sed_program(words[i], c);
       return;
     }
   }

@@ -92,10 +92,39 @@ void Analyser::simple(ShellId node) {
     }
     std::size_t most = most_alternatives_;
     run_command(words, c);
+    if (alternative_ == 0 && n.redirect_count > 0) keep_output(node, words, input);
     most_alternatives_ = most;
   }
   alternative_ = 0;
   redirects(node);
+}
+
+// A script that writes another one and then runs it has said what that one does.
+void Analyser::keep_output(ShellId node, Args words, const std::optional<Field>& input) {
+  const ShellNode& n = s_.nodes[node];
+  for (ShellId i = n.redirects; i < n.redirects + n.redirect_count; ++i) {
+    const ShellRedirect& r = s_.redirects[i];
+    bool append = r.op == ShellRedirectOp::kAppend;
+    if ((r.op != ShellRedirectOp::kWrite && r.op != ShellRedirectOp::kClobber && !append) || r.fd > 1) continue;
+    Field path = expand_one(r.target);
+    if (!path.known || st_.files.size() > 200) return;
+    auto text = output_of(words, input);
+    std::string& kept = st_.files[normalise_path(path.text, st_.folder)];
+    if (!append) kept.clear();
+    if (text && kept.size() + text->text.size() <= kTextCap) kept += text->text;
+    return;
+  }
+}
+
+bool Analyser::run_written_file(const Field& path, const Call& c, Fields arguments) {
+  if (!path.known || st_.files.empty()) return false;
+  auto it = st_.files.find(normalise_path(path.text, st_.folder));
+  if (it == st_.files.end() || it->second.empty()) return false;
+  Field code;
+  code.text = it->second;
+  code.known = code.text.find(kUnknown) == std::string::npos;
+  code_from(code, "script it wrote", c, std::move(arguments));
+  return true;
 }
 
 void Analyser::redirects(ShellId node) {

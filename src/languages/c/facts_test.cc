@@ -104,7 +104,7 @@ const char* const kBenign[] = {
     "#include <signal.h>\nstatic void on(int s){ (void)s; }\nint main(void){ signal(SIGINT, on); raise(SIGINT); }",
     "#include <string.h>\nint main(void){ char b[16]; strcpy(b, \"asm\"); return (int)strlen(b); }",
     "int main(void){ const char* s = \"#include \\\"/etc/passwd\\\"\"; return s[0]; }",
-    "#define LONG(x) do { \\\n  x; \\\n} while (0)\nint main(void){ LONG(int a = 1; (void)a); }",
+    "#include <stdio.h>\n#define LONG(x) do { \\\n  x; \\\n} while (0)\nint main(void){ LONG(puts(\"a\")); }",
     "#pragma GCC poison gets\n#pragma once\nint main(void){ return 0; }",
     "#ifdef __GNUC__\n#define LIKELY(x) __builtin_expect(!!(x), 1)\n#else\n#define LIKELY(x) (x)\n#endif\nint main(void){ return LIKELY(1); }",
     "#include <stdint.h>\nstatic const uint8_t table[] = {1, 2, 3};\nint main(void){ return table[1]; }",

@@ -29,8 +29,8 @@ void Walk::look_at_comment(NodeId n) {
   } else if (s.starts_with("//go:cgo_")) {
     construct("cgo-directive", rest_of("//"), n);
   } else if (s.starts_with("//go:nosplit") || s.starts_with("//go:noescape") || s.starts_with("//go:nowritebarrier") ||
-             s.starts_with("//go:systemstack") || s.starts_with("//go:uintptrescapes") || s.starts_with("//go:nocheckptr") ||
-             s.starts_with("//go:norace")) {
+             s.starts_with("//go:systemstack") || s.starts_with("//go:uintptrescapes") ||
+             s.starts_with("//go:nocheckptr") || s.starts_with("//go:norace")) {
     construct("compiler-directive", rest_of("//"), n);
   } else if (s.starts_with("//export ") && names_.contains("C")) {
     construct("cgo", rest_of("//"), n);
@@ -44,8 +44,8 @@ void Walk::look_at_text() {
     auto d = static_cast<unsigned char>(s[i + 1]), e = static_cast<unsigned char>(s[i + 2]);
     if (!((d == 0x80 && e >= 0xaa && e <= 0xae) || (d == 0x81 && e >= 0xa6 && e <= 0xa9))) continue;
     ++shown;
-    facts_.add(FactKind::kConstruct, "bidi-control", "a character that reverses the text shown", static_cast<std::uint32_t>(i),
-               static_cast<std::uint32_t>(i + 3));
+    facts_.add(FactKind::kConstruct, "bidi-control", "a character that reverses the text shown",
+               static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 3));
   }
 }
 
@@ -60,16 +60,20 @@ void Walk::look_at_name(NodeId n) {
   bool call = kind(p) == K::kCall && tree_.child_by_field(p, "function") == outer;
   // Methods of reflect.Value that hand out raw addresses, whatever the value is called.
   if (kind(n) == K::kSelector && call)
-    if (NodeId field = tree_.child_by_field(n, "field"); field != kNoNode && tree_.text(field).starts_with("Unsafe") && v.text.rfind("unsafe", 0) != 0)
+    if (NodeId field = tree_.child_by_field(n, "field");
+        field != kNoNode && tree_.text(field).starts_with("Unsafe") && v.text.rfind("unsafe", 0) != 0)
       construct("unsafe-reflect", std::string(tree_.text(field)), n);
   if (v.kind != Value::kPath) return;
-  if (v.text.find('.', v.text.rfind('/') == std::string::npos ? 0 : v.text.rfind('/')) == std::string::npos) return;  // a package alone
-  if (kind(p) == K::kSelector && tree_.child_by_field(p, "operand") == outer && value_of(p).kind == Value::kPath) return;
+  if (v.text.find('.', v.text.rfind('/') == std::string::npos ? 0 : v.text.rfind('/')) == std::string::npos)
+    return;  // a package alone
+  if (kind(p) == K::kSelector && tree_.child_by_field(p, "operand") == outer && value_of(p).kind == Value::kPath)
+    return;
   for (Import& i : imports_)
     if (v.text.starts_with(i.path) && v.text.size() > i.path.size() && v.text[i.path.size()] == '.') {
       std::string_view rest = std::string_view(v.text).substr(i.path.size() + 1);
       // SIGTERM, ENOENT, Errno, Stdin: names for numbers, which servers need to end in good order.
-      bool constant = rest.starts_with("SIG") || rest.starts_with("Signal") || rest.starts_with("Errno") || rest.starts_with("Std") ||
+      bool constant = rest.starts_with("SIG") || rest.starts_with("Signal") || rest.starts_with("Errno") ||
+                      rest.starts_with("Std") ||
                       (rest.size() > 2 && rest[0] == 'E' && rest[1] >= 'A' && rest[1] <= 'Z');
       i.used = true;
       i.used_freely |= !constant;
@@ -85,10 +89,12 @@ void Walk::imports() {
     if (i.path != "C") continue;
     // What stands right before it is C, which goes to the C compiler.
     NodeId declaration = tree_.parent(i.node);
-    while (declaration != kNoNode && kind(tree_.parent(declaration)) != K::kSource) declaration = tree_.parent(declaration);
+    while (declaration != kNoNode && kind(tree_.parent(declaration)) != K::kSource)
+      declaration = tree_.parent(declaration);
     construct("cgo", "import \"C\"", i.node);
     for (NodeId c = tree_.first_child(0); c != kNoNode && c != declaration; c = tree_.next_sibling(c))
-      if (kind(c) == K::kComment && tree_.text(c).find("#cgo") != std::string_view::npos) construct("cgo-directive", "#cgo", c);
+      if (kind(c) == K::kComment && tree_.text(c).find("#cgo") != std::string_view::npos)
+        construct("cgo-directive", "#cgo", c);
   }
 }
 
@@ -118,6 +124,7 @@ std::vector<Fact> Walk::run() {
     }
   }
   imports();
+  if (folded_ > kFoldBudget) add(FactKind::kUnreadable, "its constants are more than can be put together", "", 0);
   std::vector<Fact> facts = facts_.take();
   std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) { return a.begin < b.begin; });
   return facts;

@@ -15,14 +15,44 @@ bool one_of(std::string_view s, std::initializer_list<std::string_view> list) {
 // What each argument of a file function is: r read, w written, d deleted, o opened as the next argument says.
 std::string_view file_arguments(std::string_view path) {
   static const std::unordered_map<std::string_view, std::string_view> table = {
-      {"os.ReadFile", "r"}, {"os.Open", "r"}, {"os.OpenFile", "o"}, {"os.Create", "w"}, {"os.WriteFile", "w"}, {"os.Remove", "d"},
-      {"os.RemoveAll", "d"}, {"os.Rename", "dw"}, {"os.Mkdir", "w"}, {"os.MkdirAll", "w"}, {"os.Chmod", "w"}, {"os.Chown", "w"},
-      {"os.Lchown", "w"}, {"os.Chtimes", "w"}, {"os.Truncate", "w"}, {"os.Symlink", "rw"}, {"os.Link", "rw"}, {"os.ReadDir", "r"},
-      {"os.Stat", "r"}, {"os.Lstat", "r"}, {"os.Readlink", "r"}, {"os.Chdir", "r"}, {"os.DirFS", "r"}, {"os.OpenRoot", "r"},
-      {"io/ioutil.ReadFile", "r"}, {"io/ioutil.WriteFile", "w"}, {"io/ioutil.ReadDir", "r"}, {"path/filepath.Walk", "r"},
-      {"path/filepath.WalkDir", "r"}, {"path/filepath.Glob", "r"}, {"syscall.Open", "o"}, {"syscall.Unlink", "d"},
-      {"syscall.Mkdir", "w"}, {"syscall.Rmdir", "d"}, {"syscall.Chmod", "w"}, {"text/template.ParseFiles", "r"},
-      {"html/template.ParseFiles", "r"}, {"net/http.Dir", "r"},
+      {"os.ReadFile", "r"},
+      {"os.Open", "r"},
+      {"os.OpenFile", "o"},
+      {"os.Create", "w"},
+      {"os.WriteFile", "w"},
+      {"os.Remove", "d"},
+      {"os.RemoveAll", "d"},
+      {"os.Rename", "dw"},
+      {"os.Mkdir", "w"},
+      {"os.MkdirAll", "w"},
+      {"os.Chmod", "w"},
+      {"os.Chown", "w"},
+      {"os.Lchown", "w"},
+      {"os.Chtimes", "w"},
+      {"os.Truncate", "w"},
+      {"os.Symlink", "rw"},
+      {"os.Link", "rw"},
+      {"os.ReadDir", "r"},
+      {"os.Stat", "r"},
+      {"os.Lstat", "r"},
+      {"os.Readlink", "r"},
+      {"os.Chdir", "r"},
+      {"os.DirFS", "r"},
+      {"os.OpenRoot", "r"},
+      {"io/ioutil.ReadFile", "r"},
+      {"io/ioutil.WriteFile", "w"},
+      {"io/ioutil.ReadDir", "r"},
+      {"path/filepath.Walk", "r"},
+      {"path/filepath.WalkDir", "r"},
+      {"path/filepath.Glob", "r"},
+      {"syscall.Open", "o"},
+      {"syscall.Unlink", "d"},
+      {"syscall.Mkdir", "w"},
+      {"syscall.Rmdir", "d"},
+      {"syscall.Chmod", "w"},
+      {"text/template.ParseFiles", "r"},
+      {"html/template.ParseFiles", "r"},
+      {"net/http.Dir", "r"},
   };
   auto it = table.find(path);
   return it == table.end() ? std::string_view() : it->second;
@@ -32,8 +62,8 @@ std::string_view file_arguments(std::string_view path) {
 
 void Walk::commands(const std::string& p, const std::vector<NodeId>& arguments, NodeId n) {
   std::size_t first = p == "os/exec.CommandContext" ? 1 : 0;
-  if (!one_of(p, {"os/exec.Command", "os/exec.CommandContext", "os.StartProcess", "syscall.Exec", "syscall.ForkExec", "syscall.StartProcess",
-                  "golang.org/x/sys/unix.Exec"}))
+  if (!one_of(p, {"os/exec.Command", "os/exec.CommandContext", "os.StartProcess", "syscall.Exec", "syscall.ForkExec",
+                  "syscall.StartProcess", "golang.org/x/sys/unix.Exec"}))
     return;
   bool list = !p.starts_with("os/exec");
   std::vector<ValueId> words;
@@ -80,12 +110,13 @@ void Walk::hosts(const std::string& p, const std::vector<NodeId>& arguments, Nod
   std::size_t which = ~std::size_t{0};
   bool client = p.starts_with("net/http.Client{}.") || p.starts_with("net/http.DefaultClient.");
   std::string_view last = std::string_view(p).substr(p.rfind('.') + 1);
-  if (one_of(p, {"net/http.Get", "net/http.Post", "net/http.PostForm", "net/http.Head", "net.LookupHost", "net.LookupIP", "net.LookupAddr",
-                 "net.LookupTXT", "net.LookupCNAME", "net.LookupMX", "net.LookupNS"}) ||
+  if (one_of(p,
+             {"net/http.Get", "net/http.Post", "net/http.PostForm", "net/http.Head", "net.LookupHost", "net.LookupIP",
+              "net.LookupAddr", "net.LookupTXT", "net.LookupCNAME", "net.LookupMX", "net.LookupNS"}) ||
       (client && one_of(last, {"Get", "Post", "PostForm", "Head"})))
     which = 0;
-  else if (one_of(p, {"net/http.NewRequest", "net.Dial", "net.DialTimeout", "crypto/tls.Dial", "net.ResolveTCPAddr", "net.ResolveUDPAddr",
-                      "net/rpc.Dial", "net/rpc.DialHTTP"}))
+  else if (one_of(p, {"net/http.NewRequest", "net.Dial", "net.DialTimeout", "crypto/tls.Dial", "net.ResolveTCPAddr",
+                      "net.ResolveUDPAddr", "net/rpc.Dial", "net/rpc.DialHTTP"}))
     which = 1;
   else if (p == "net/http.NewRequestWithContext" || p == "net.Dialer{}.DialContext")
     which = 2;
@@ -103,7 +134,8 @@ void Walk::look_at_call(NodeId n) {
   files(p, arguments, n);
   hosts(p, arguments, n);
   std::string name;
-  if (p == "os.Setenv" && !arguments.empty() && as_text(evaluate(arguments[0]), name)) construct("set-environment", name, n);
+  if (p == "os.Setenv" && !arguments.empty() && as_text(evaluate(arguments[0]), name))
+    construct("set-environment", name, n);
 }
 
 }  // namespace hotcell::go

@@ -10,20 +10,49 @@ namespace hotcell::go {
 namespace {
 
 const KindTable<K>::Names kKinds = {
-    {"identifier", K::kIdentifier}, {"selector_expression", K::kSelector}, {"call_expression", K::kCall},
-    {"interpreted_string_literal", K::kString}, {"raw_string_literal", K::kRawString}, {"rune_literal", K::kRune},
-    {"int_literal", K::kInt}, {"binary_expression", K::kBinary}, {"unary_expression", K::kUnary},
-    {"parenthesized_expression", K::kParenthesized}, {"composite_literal", K::kComposite},
-    {"type_conversion_expression", K::kConversion}, {"index_expression", K::kIndex}, {"qualified_type", K::kQualifiedType},
-    {"import_spec", K::kImportSpec}, {"short_var_declaration", K::kShortVar}, {"var_spec", K::kVarSpec},
-    {"const_spec", K::kConstSpec}, {"assignment_statement", K::kAssignment}, {"parameter_declaration", K::kParameter},
-    {"variadic_parameter_declaration", K::kParameter}, {"range_clause", K::kRange}, {"receive_statement", K::kReceive},
-    {"type_switch_statement", K::kTypeSwitch}, {"function_declaration", K::kFunction}, {"method_declaration", K::kMethod},
-    {"func_literal", K::kFuncLiteral}, {"function_type", K::kFunctionType}, {"block", K::kBlock}, {"if_statement", K::kScope},
-    {"for_statement", K::kScope}, {"expression_switch_statement", K::kScope}, {"expression_case", K::kScope},
-    {"default_case", K::kScope}, {"type_case", K::kScope}, {"communication_case", K::kScope}, {"source_file", K::kSource},
-    {"comment", K::kComment}, {"type_spec", K::kTypeSpec}, {"literal_element", K::kLiteralElement},
-    {"type_assertion_expression", K::kTypeAssertion}, {"slice_type", K::kSliceType}, {"array_type", K::kSliceType},
+    {"identifier", K::kIdentifier},
+    {"selector_expression", K::kSelector},
+    {"call_expression", K::kCall},
+    {"interpreted_string_literal", K::kString},
+    {"raw_string_literal", K::kRawString},
+    {"rune_literal", K::kRune},
+    {"int_literal", K::kInt},
+    {"binary_expression", K::kBinary},
+    {"unary_expression", K::kUnary},
+    {"parenthesized_expression", K::kParenthesized},
+    {"composite_literal", K::kComposite},
+    {"type_conversion_expression", K::kConversion},
+    {"index_expression", K::kIndex},
+    {"qualified_type", K::kQualifiedType},
+    {"import_spec", K::kImportSpec},
+    {"short_var_declaration", K::kShortVar},
+    {"var_spec", K::kVarSpec},
+    {"const_spec", K::kConstSpec},
+    {"assignment_statement", K::kAssignment},
+    {"parameter_declaration", K::kParameter},
+    {"variadic_parameter_declaration", K::kParameter},
+    {"range_clause", K::kRange},
+    {"receive_statement", K::kReceive},
+    {"type_switch_statement", K::kTypeSwitch},
+    {"function_declaration", K::kFunction},
+    {"method_declaration", K::kMethod},
+    {"func_literal", K::kFuncLiteral},
+    {"function_type", K::kFunctionType},
+    {"block", K::kBlock},
+    {"if_statement", K::kScope},
+    {"for_statement", K::kScope},
+    {"expression_switch_statement", K::kScope},
+    {"expression_case", K::kScope},
+    {"default_case", K::kScope},
+    {"type_case", K::kScope},
+    {"communication_case", K::kScope},
+    {"source_file", K::kSource},
+    {"comment", K::kComment},
+    {"type_spec", K::kTypeSpec},
+    {"literal_element", K::kLiteralElement},
+    {"type_assertion_expression", K::kTypeAssertion},
+    {"slice_type", K::kSliceType},
+    {"array_type", K::kSliceType},
     {"implicit_length_array_type", K::kSliceType},
 };
 
@@ -58,13 +87,14 @@ std::string from_base64(std::string_view s) {
 
 }  // namespace
 
-Walk::Walk(const SyntaxTree& tree) : tree_(tree), kinds_(kKinds), declares_(tree.size()), memo_(tree.size(), ~ValueId{0}) {
+Walk::Walk(const SyntaxTree& tree)
+    : tree_(tree), kinds_(kKinds), declares_(tree.size()), memo_(tree.size(), ~ValueId{0}) {
   values_.emplace_back();
 }
 
 ValueId Walk::make(Value v) {
-  folded_ += v.text.size() + 16;
-  if (v.text.size() > kMaxConstant || folded_ > (8u << 20)) return 0;
+  if (v.kind != Value::kNumber) folded_ += v.text.size() + 16;
+  if (v.text.size() > kMaxConstant || folded_ > kFoldBudget) return 0;
   values_.push_back(std::move(v));
   return static_cast<ValueId>(values_.size() - 1);
 }
@@ -115,7 +145,8 @@ void Walk::declare(NodeId identifier, NodeId scope, Source source) {
 }
 
 void Walk::declare_list(NodeId names, NodeId values, NodeId scope, NodeId statement) {
-  std::vector<NodeId> left = tree_.is(names, "expression_list") ? tree_.named_children(names) : std::vector<NodeId>{names};
+  std::vector<NodeId> left =
+      tree_.is(names, "expression_list") ? tree_.named_children(names) : std::vector<NodeId>{names};
   std::vector<NodeId> right = tree_.named_children(values);
   for (std::size_t i = 0; i < left.size(); ++i) {
     // `x, err := f()`: the first is what f is for.
@@ -182,7 +213,10 @@ void Walk::collect() {
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (kind(left[i]) != K::kIdentifier) continue;
       std::uint32_t id = scopes_.find(tree_.text(left[i]), left[i]);
-      NodeId value = !plain ? kNoNode : right.size() == left.size() ? right[i] : i == 0 && right.size() == 1 ? right[0] : kNoNode;
+      NodeId value = !plain                        ? kNoNode
+                     : right.size() == left.size() ? right[i]
+                     : i == 0 && right.size() == 1 ? right[0]
+                                                   : kNoNode;
       if (id != NameScopes::kNone && bindings_[id].sources.size() < 8) bindings_[id].sources.push_back({n, value});
     }
   }
@@ -210,8 +244,14 @@ ValueId Walk::evaluate_now(NodeId n) {
     case K::kIdentifier:
       return evaluate_name(n);
     case K::kString:
-    case K::kRawString:
-      return text(string_of(n));
+    case K::kRawString: {
+      // A literal is no larger than the source: only what is put together counts as folding.
+      Value v;
+      v.kind = Value::kText;
+      v.text = string_of(n);
+      values_.push_back(std::move(v));
+      return static_cast<ValueId>(values_.size() - 1);
+    }
     case K::kRune: {
       Value v;
       v.kind = Value::kNumber;
@@ -228,7 +268,8 @@ ValueId Walk::evaluate_now(NodeId n) {
     case K::kQualifiedType:
     case K::kSelector: {
       bool type = kind(n) == K::kQualifiedType;
-      NodeId operand = tree_.child_by_field(n, type ? "package" : "operand"), field = tree_.child_by_field(n, type ? "name" : "field");
+      NodeId operand = tree_.child_by_field(n, type ? "package" : "operand"),
+             field = tree_.child_by_field(n, type ? "name" : "field");
       const Value& o = type ? value(evaluate_name(operand)) : value_of(operand);
       return o.kind == Value::kPath && field != kNoNode ? path(cat(o.text, ".", tree_.text(field))) : 0;
     }
@@ -244,8 +285,10 @@ ValueId Walk::evaluate_now(NodeId n) {
     case K::kComposite:
       return evaluate_composite(n);
     case K::kIndex: {
-      const Value &list = value_of(tree_.child_by_field(n, "operand")), &at = value_of(tree_.child_by_field(n, "index"));
-      bool ok = list.kind == Value::kList && at.kind == Value::kNumber && at.number >= 0 && static_cast<std::size_t>(at.number) < list.items.size();
+      const Value &list = value_of(tree_.child_by_field(n, "operand")),
+                  &at = value_of(tree_.child_by_field(n, "index"));
+      bool ok = list.kind == Value::kList && at.kind == Value::kNumber && at.number >= 0 &&
+                static_cast<std::size_t>(at.number) < list.items.size();
       return ok ? list.items[static_cast<std::size_t>(at.number)] : 0;
     }
     default:
@@ -259,8 +302,8 @@ ValueId Walk::evaluate_name(NodeId n) {
   std::uint32_t id = scopes_.find(name, n);
   if (id != NameScopes::kNone && !bindings_[id].sources.empty()) {
     NodeId statement = bindings_[id].sources[0].statement;
-    if (n >= tree_.end_of(statement) || kind(statement) == K::kTypeSwitch || declares_[n] || kind(tree_.parent(statement)) == K::kSource ||
-        !names_.contains(std::string(name))) {
+    if (n >= tree_.end_of(statement) || kind(statement) == K::kTypeSwitch || declares_[n] ||
+        kind(tree_.parent(statement)) == K::kSource || !names_.contains(std::string(name))) {
       Binding& b = bindings_[id];
       if (b.state == 2) return b.known;
       if (b.state == 1 || depth_ >= kMaxDepth) return 0;
@@ -412,7 +455,8 @@ ValueId Walk::evaluate_call(NodeId n) {
   if ((p == "strings.ReplaceAll" || p == "strings.Replace") && has_a && has_b && !b.empty()) {
     std::string c;
     if (!as_text(at(2), c)) return 0;
-    for (std::size_t i = 0; (i = a.find(b, i)) != a.npos && a.size() < kMaxConstant; i += c.size()) a.replace(i, b.size(), c);
+    for (std::size_t i = 0; (i = a.find(b, i)) != a.npos && a.size() < kMaxConstant; i += c.size())
+      a.replace(i, b.size(), c);
     return text(a);
   }
   if (p.starts_with("encoding/base64.") && p.ends_with(".DecodeString") && has_a) return text(from_base64(a));

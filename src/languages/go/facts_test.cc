@@ -54,23 +54,33 @@ TEST(GoNames, PackagesAreKnownByAnyName) {
 }
 
 TEST(GoNames, ConstantsAreFolded) {
-  EXPECT_FACT("package main\nimport \"os\"\nconst d = \"/etc\"\nconst f = d + \"/pass\" + \"wd\"\nfunc main() { os.ReadFile(f) }", kReadPath, "/etc/passwd");
-  EXPECT_FACT(program("\"os\"\n\"path/filepath\"", "h, _ := os.UserHomeDir(); os.ReadFile(filepath.Join(h, \".ssh\", \"id_rsa\"))"), kReadPath, "~/.ssh/id_rsa");
+  EXPECT_FACT(
+      "package main\nimport \"os\"\nconst d = \"/etc\"\nconst f = d + \"/pass\" + \"wd\"\nfunc main() { os.ReadFile(f) "
+      "}",
+      kReadPath, "/etc/passwd");
+  EXPECT_FACT(program("\"os\"\n\"path/filepath\"",
+                      "h, _ := os.UserHomeDir(); os.ReadFile(filepath.Join(h, \".ssh\", \"id_rsa\"))"),
+              kReadPath, "~/.ssh/id_rsa");
   EXPECT_FACT(program("\"os\"\n\"fmt\"", "os.Open(fmt.Sprintf(\"/proc/%d/mem\", 1))"), kReadPath, "/proc/1/mem");
   EXPECT_FACT(program("\"os\"", "os.WriteFile(os.Getenv(\"OUT\"), nil, 0644)"), kWritePath, "$OUT");
   EXPECT_FACT(program("\"os\"", "os.Remove(\"/a/./b//../c\")"), kWritePath, "/a/c");
   EXPECT_FACT(program("\"os\"", "os.Open(string([]byte{47, 101, 116, 99}))"), kReadPath, "/etc");
-  EXPECT_FACT(program("\"os\"\n\"strings\"", "os.Open(strings.Join([]string{\"\", \"etc\", \"x\"}, \"/\"))"), kReadPath, "/etc/x");
-  EXPECT_FACT(program("\"os\"\n\"encoding/base64\"", "b, _ := base64.StdEncoding.DecodeString(\"L2V0Yw==\"); os.Open(string(b))"), kReadPath, "/etc");
+  EXPECT_FACT(program("\"os\"\n\"strings\"", "os.Open(strings.Join([]string{\"\", \"etc\", \"x\"}, \"/\"))"), kReadPath,
+              "/etc/x");
+  EXPECT_FACT(program("\"os\"\n\"encoding/base64\"",
+                      "b, _ := base64.StdEncoding.DecodeString(\"L2V0Yw==\"); os.Open(string(b))"),
+              kReadPath, "/etc");
   EXPECT_FACT(program("\"os\"", "os.OpenFile(\"/x\", os.O_RDONLY, 0)"), kReadPath, "/x");
   EXPECT_FACT(program("\"os\"", "os.OpenFile(\"/x\", os.O_CREATE|os.O_WRONLY, 0)"), kWritePath, "/x");
   EXPECT_FACT(program("\"os\"", "p := \"\\x2fetc\\u002fx\"; os.Open(p)"), kReadPath, "/etc/x");
 }
 
 TEST(GoNames, WhatIsDeclaredHereIsNotThePackage) {
-  auto facts = facts_of(program("\"github.com/stretchr/testify/assert\"", "assert := assert.New(t)\nassert.Equal(1, 2)"));
+  auto facts =
+      facts_of(program("\"github.com/stretchr/testify/assert\"", "assert := assert.New(t)\nassert.Equal(1, 2)"));
   EXPECT_TRUE(has(facts, FactKind::kUse, "github.com/stretchr/testify/assert.New")) << words(facts);
-  facts = facts_of("package main\nimport \"os\"\ntype T struct{}\nfunc f(os T) { os.Exit(1) }\nfunc main() { os.Getpid() }");
+  facts = facts_of(
+      "package main\nimport \"os\"\ntype T struct{}\nfunc f(os T) { os.Exit(1) }\nfunc main() { os.Getpid() }");
   EXPECT_FALSE(has(facts, FactKind::kUse, "os.Exit")) << words(facts);
   EXPECT_TRUE(has(facts, FactKind::kUse, "os.Getpid")) << words(facts);
 }
@@ -82,32 +92,41 @@ TEST(GoFacts, CommentsTheCompilerObeys) {
   EXPECT_FACT("package main\n//go:generate sh -c id\n", kConstruct, "generate");
   EXPECT_FACT("package main\n// #cgo LDFLAGS: -fplugin=x\nimport \"C\"\n", kConstruct, "cgo-directive");
   EXPECT_FACT("package main\nimport \"C\"\n", kConstruct, "cgo");
-  auto facts = facts_of("package main\n// go:linkname is only mentioned\n// see //go:generate\nvar s = \"//go:linkname a b\"\n");
+  auto facts =
+      facts_of("package main\n// go:linkname is only mentioned\n// see //go:generate\nvar s = \"//go:linkname a b\"\n");
   EXPECT_TRUE(facts.empty()) << words(facts);
 }
 
 TEST(GoFacts, OfSyscallOnlyTheNumbersAreHarmless) {
-  EXPECT_FACT(program("\"syscall\"\n\"os/signal\"\n\"os\"", "c := make(chan os.Signal, 1); signal.Notify(c, syscall.SIGTERM)"), kImport, "syscall", "constants");
+  EXPECT_FACT(
+      program("\"syscall\"\n\"os/signal\"\n\"os\"", "c := make(chan os.Signal, 1); signal.Notify(c, syscall.SIGTERM)"),
+      kImport, "syscall", "constants");
   EXPECT_FACT(program("\"syscall\"", "syscall.Kill(1, syscall.SIGTERM)"), kImport, "syscall", "whole");
   EXPECT_FACT(program("_ \"syscall\"", ""), kImport, "syscall", "whole");
 }
 
 TEST(GoFacts, CommandsAndHosts) {
-  EXPECT_FACT(program("\"os/exec\"\n\"context\"", "exec.CommandContext(context.Background(), \"sh\", \"-c\", \"id\")"), kCommand, "sh", "sh -c id");
-  EXPECT_FACT(program("\"os\"", "os.StartProcess(\"/bin/sh\", []string{\"sh\", \"-c\", \"id\"}, nil)"), kCommand, "/bin/sh", "/bin/sh -c id");
+  EXPECT_FACT(program("\"os/exec\"\n\"context\"", "exec.CommandContext(context.Background(), \"sh\", \"-c\", \"id\")"),
+              kCommand, "sh", "sh -c id");
+  EXPECT_FACT(program("\"os\"", "os.StartProcess(\"/bin/sh\", []string{\"sh\", \"-c\", \"id\"}, nil)"), kCommand,
+              "/bin/sh", "/bin/sh -c id");
   EXPECT_FACT(program("\"net/http\"", "http.Get(\"http://a.example/x\")"), kHost, "http://a.example/x");
-  EXPECT_FACT(program("\"net/http\"", "c := &http.Client{}; c.Get(\"http://a.example/x\")"), kHost, "http://a.example/x");
+  EXPECT_FACT(program("\"net/http\"", "c := &http.Client{}; c.Get(\"http://a.example/x\")"), kHost,
+              "http://a.example/x");
   EXPECT_FACT(program("\"net\"", "net.Dial(\"tcp\", \"a.example:80\")"), kHost, "a.example:80");
 }
 
 TEST(GoLimits, HostileShapesEnd) {
-  std::string sum = "package main\nvar x = \"a\"", chain = "package main\nvar x = a", names = "package main\nvar v0 = \"a\"\n", blocks = "package main\nfunc f() {";
+  std::string sum = "package main\nvar x = \"a\"", chain = "package main\nvar x = a",
+              names = "package main\nvar v0 = \"a\"\n", blocks = "package main\nfunc f() {";
   for (int i = 0; i < 20000; ++i) sum += "+\"a\"", chain += ".b";
-  for (int i = 1; i < 3000; ++i) names += "var v" + std::to_string(i) + " = v" + std::to_string(i - 1) + " + v" + std::to_string(i - 1) + "\n";
+  for (int i = 1; i < 3000; ++i)
+    names += "var v" + std::to_string(i) + " = v" + std::to_string(i - 1) + " + v" + std::to_string(i - 1) + "\n";
   for (int i = 0; i < 2000; ++i) blocks += "{ x := 1; _ = x\n";
   blocks += std::string(2001, '}');
-  for (const std::string& s : {sum, chain, names + "func main() { os.Open(v2999) }", blocks, std::string("package"), std::string("func f("),
-                               std::string("package main\nvar a = b\nvar b = a\nfunc main() { a() }"), std::string()}) {
+  for (const std::string& s :
+       {sum, chain, names + "func main() { os.Open(v2999) }", blocks, std::string("package"), std::string("func f("),
+        std::string("package main\nvar a = b\nvar b = a\nfunc main() { a() }"), std::string()}) {
     auto tree = parse_source(Grammar::kGo, s);
     ASSERT_TRUE(tree.ok());
     EXPECT_LT(go_facts(tree.value()).size(), 100000u);

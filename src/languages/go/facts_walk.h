@@ -36,6 +36,7 @@ class Walk {
 
  private:
   static constexpr int kMaxDepth = 64;
+  static constexpr std::size_t kFoldBudget = 16u << 20;  // bytes of folded texts for one source
   struct Source {
     NodeId statement = kNoNode, value = kNoNode;  // no value: not known
   };
@@ -47,7 +48,9 @@ class Walk {
 
   K kind(NodeId n) { return n == kNoNode ? K::kOther : kinds_(tree_, n); }
   void add(FactKind k, std::string name, std::string detail, NodeId at);
-  void construct(std::string_view name, std::string detail, NodeId at) { add(FactKind::kConstruct, std::string(name), std::move(detail), at); }
+  void construct(std::string_view name, std::string detail, NodeId at) {
+    add(FactKind::kConstruct, std::string(name), std::move(detail), at);
+  }
 
   // facts.cc
   void look_at_comment(NodeId n);

@@ -38,8 +38,8 @@ Result<CompileStep> compile(const BuildInput& in) {
   // No cgo (its flags run the C compiler with words from the source), no other toolchain, no network, no settings but
   // these: nothing in a source or a module decides how it is built.
   step.env = {{"CGO_ENABLED", may_use_cgo(in) ? "1" : "0"},   {"GOTOOLCHAIN", "local"}, {"GOPROXY", "off"}, {"GOWORK", "off"},
-              {"GOENV", "off"},       {"GOFLAGS", ""},          {"GOVCS", "*:off"}, {"GOPATH", "/tmp/go"},
-              {"GOTELEMETRY", "off"}, {"GOCACHE", "/tmp/go-build"}};
+              {"GOENV", "off"},       {"GOFLAGS", ""},          {"GOVCS", "*:off"},
+              {"GOTELEMETRY", "off"}};
   std::string out = artefact_name(in.sources);
   step.outputs = {out};
   step.argv = {std::move(go), "build", "-buildvcs=false", "-ldflags=-s -w", "-o", in_work(out)};

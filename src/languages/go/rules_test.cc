@@ -84,7 +84,8 @@ const Case kHostile[] = {
 };
 
 const char* const kHostileFiles[] = {
-    "package main\n// #include <stdlib.h>\n// static void f() { system(\"id\"); }\nimport \"C\"\nfunc main() { C.f() }\n",
+    "package main\n// #include <stdlib.h>\n// static void f() { system(\"id\"); }\nimport \"C\"\nfunc main() { C.f() "
+    "}\n",
     "package main\n/*\n#cgo LDFLAGS: -Wl,-rpath,/tmp\n*/\nimport \"C\"\nfunc main() {}\n",
     "package main\nimport _ \"unsafe\"\n//go:linkname run os/exec.run\nfunc run()\nfunc main() { run() }\n",
     "package main\nfunc add(a, b int) int\nfunc main() { add(1, 2) }\n",
@@ -109,13 +110,21 @@ const Case kBenign[] = {
     {"fmt", "fmt.Println(\"os/exec is only text\")"},
     {"fmt", "// exec.Command(\"sh\")\nfmt.Println(`import \"unsafe\"`)"},
     {"fmt;os", "if len(os.Args) > 1 { fmt.Println(os.Args[1]) }"},
-    {"fmt;sync", "var wg sync.WaitGroup\nfor i := 0; i < 3; i++ { wg.Add(1); go func(n int) { defer wg.Done(); fmt.Println(n) }(i) }\nwg.Wait()"},
-    {"fmt", "ch := make(chan int)\ngo func() { for i := 0; i < 3; i++ { ch <- i }; close(ch) }()\nfor v := range ch { fmt.Println(v) }"},
+    {"fmt;sync",
+     "var wg sync.WaitGroup\nfor i := 0; i < 3; i++ { wg.Add(1); go func(n int) { defer wg.Done(); fmt.Println(n) }(i) "
+     "}\nwg.Wait()"},
+    {"fmt",
+     "ch := make(chan int)\ngo func() { for i := 0; i < 3; i++ { ch <- i }; close(ch) }()\nfor v := range ch { "
+     "fmt.Println(v) }"},
     {"fmt;time", "select { case <-time.After(time.Second): fmt.Println(\"late\"); default: }"},
-    {"bufio;fmt;os", "in := bufio.NewReader(os.Stdin)\nvar n int\nfmt.Fscan(in, &n)\nw := bufio.NewWriter(os.Stdout)\ndefer w.Flush()\nfmt.Fprintln(w, n)"},
+    {"bufio;fmt;os",
+     "in := bufio.NewReader(os.Stdin)\nvar n int\nfmt.Fscan(in, &n)\nw := bufio.NewWriter(os.Stdout)\ndefer "
+     "w.Flush()\nfmt.Fprintln(w, n)"},
     {"bufio;os;strings", "s := bufio.NewScanner(os.Stdin)\nfor s.Scan() { _ = strings.Fields(s.Text()) }"},
     {"sort;fmt", "xs := []int{3, 1, 2}\nsort.Slice(xs, func(i, j int) bool { return xs[i] < xs[j] })\nfmt.Println(xs)"},
-    {"encoding/json;fmt", "type T struct { A int `json:\"a\"` }\nb, err := json.Marshal(T{1})\nif err != nil { panic(err) }\nfmt.Println(string(b))"},
+    {"encoding/json;fmt",
+     "type T struct { A int `json:\"a\"` }\nb, err := json.Marshal(T{1})\nif err != nil { panic(err) "
+     "}\nfmt.Println(string(b))"},
     {"errors;fmt", "err := fmt.Errorf(\"x: %w\", errors.New(\"y\"))\nif errors.Is(err, nil) { return }"},
     {"os", "os.WriteFile(\"out.txt\", []byte(\"x\"), 0644)\nb, _ := os.ReadFile(\"out.txt\")\n_ = b"},
     {"os", "f, err := os.Create(\"data/x.csv\")\nif err != nil { return }\ndefer f.Close()\nf.WriteString(\"a,b\")"},
@@ -123,10 +132,13 @@ const Case kBenign[] = {
     {"os", "d, _ := os.MkdirTemp(\"\", \"x\")\ndefer println(d)"},
     {"os;fmt", "port := os.Getenv(\"PORT\")\nif port == \"\" { port = \"8080\" }\nfmt.Println(port)"},
     {"math;fmt", "fmt.Println(math.Sqrt(2), math.MaxInt64)"},
-    {"strings;fmt", "var b strings.Builder\nfor i := 0; i < 3; i++ { b.WriteString(\"x\") }\nfmt.Println(strings.ToUpper(b.String()))"},
+    {"strings;fmt",
+     "var b strings.Builder\nfor i := 0; i < 3; i++ { b.WriteString(\"x\") "
+     "}\nfmt.Println(strings.ToUpper(b.String()))"},
     {"strconv;fmt", "n, err := strconv.Atoi(\"12\")\nfmt.Println(n, err)"},
     {"regexp;fmt", "re := regexp.MustCompile(`exec\\((.*)\\)`)\nfmt.Println(re.FindString(\"exec(1)\"))"},
-    {"context;time", "ctx, cancel := context.WithTimeout(context.Background(), time.Second)\ndefer cancel()\n<-ctx.Done()"},
+    {"context;time",
+     "ctx, cancel := context.WithTimeout(context.Background(), time.Second)\ndefer cancel()\n<-ctx.Done()"},
     {"container/heap;fmt", "h := &H{2, 1}\nheap.Init(h)\nfmt.Println(heap.Pop(h))"},
     {"crypto/sha256;fmt", "fmt.Printf(\"%x\", sha256.Sum256([]byte(\"x\")))"},
     {"math/rand;time", "r := rand.New(rand.NewSource(time.Now().UnixNano()))\n_ = r.Intn(5)"},
@@ -137,7 +149,9 @@ const Case kBenign[] = {
     {"io;strings", "io.ReadAll(strings.NewReader(\"x\"))"},
     {"reflect;fmt", "fmt.Println(reflect.TypeOf(1).Kind(), reflect.DeepEqual(1, 2))"},
     {"net/url;fmt", "u, _ := url.Parse(\"https://a.example/x?y=1\")\nfmt.Println(u.Host)"},
-    {"net/http;net/http/httptest", "rec := httptest.NewRecorder()\nhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(200) }).ServeHTTP(rec, nil)"},
+    {"net/http;net/http/httptest",
+     "rec := httptest.NewRecorder()\nhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { "
+     "w.WriteHeader(200) }).ServeHTTP(rec, nil)"},
     {"os;os/signal;syscall", "c := make(chan os.Signal, 1)\nsignal.Notify(c, os.Interrupt, syscall.SIGTERM)"},
     {"sync/atomic", "var n int64\natomic.AddInt64(&n, 1)"},
     {"runtime;fmt", "fmt.Println(runtime.NumGoroutine(), runtime.GOOS)\nruntime.GC()"},
@@ -153,14 +167,22 @@ const Case kBenign[] = {
 };
 
 const char* const kBenignFiles[] = {
-    "package main\ntype Number interface { ~int | ~float64 }\nfunc Sum[T Number](xs ...T) (s T) { for _, x := range xs { s += x }; return }\nfunc main() { println(Sum(1, 2)) }\n",
-    "package main\ntype Animal interface { Sound() string }\ntype Base struct{ Name string }\nfunc (b Base) Hello() string { return b.Name }\ntype Dog struct { Base; age int }\nfunc (d *Dog) Sound() string { return \"w\" }\nfunc main() { var a Animal = &Dog{Base{\"x\"}, 1}; println(a.Sound()) }\n",
-    "package main\nimport \"testing\"\nfunc TestX(t *testing.T) { t.Run(\"a\", func(t *testing.T) { if 1 != 1 { t.Fatal(\"x\") } }) }\nfunc BenchmarkX(b *testing.B) { for i := 0; i < b.N; i++ { } }\n",
-    "package main\nconst ( A = iota; B; C )\nvar names = [...]string{A: \"a\", B: \"b\"}\nfunc main() { println(names[A], C) }\n",
+    "package main\ntype Number interface { ~int | ~float64 }\nfunc Sum[T Number](xs ...T) (s T) { for _, x := range xs "
+    "{ s += x }; return }\nfunc main() { println(Sum(1, 2)) }\n",
+    "package main\ntype Animal interface { Sound() string }\ntype Base struct{ Name string }\nfunc (b Base) Hello() "
+    "string { return b.Name }\ntype Dog struct { Base; age int }\nfunc (d *Dog) Sound() string { return \"w\" }\nfunc "
+    "main() { var a Animal = &Dog{Base{\"x\"}, 1}; println(a.Sound()) }\n",
+    "package main\nimport \"testing\"\nfunc TestX(t *testing.T) { t.Run(\"a\", func(t *testing.T) { if 1 != 1 { "
+    "t.Fatal(\"x\") } }) }\nfunc BenchmarkX(b *testing.B) { for i := 0; i < b.N; i++ { } }\n",
+    "package main\nconst ( A = iota; B; C )\nvar names = [...]string{A: \"a\", B: \"b\"}\nfunc main() { "
+    "println(names[A], C) }\n",
     "package main\nimport _ \"embed\"\n//go:embed data.txt\nvar data string\nfunc main() { print(data) }\n",
     "//go:build linux\n\npackage main\nfunc main() {}\n",
-    "package main\ntype Tree[T any] struct { Left, Right *Tree[T]; Val T }\nfunc (t *Tree[T]) Walk(f func(T)) { if t == nil { return }; t.Left.Walk(f); f(t.Val); t.Right.Walk(f) }\nfunc main() {}\n",
-    "package main\nimport (\"fmt\"; \"strings\")\ntype Visitor func(depth int) error\nfunc walk(v Visitor) error { return v(0) }\nfunc main() { if err := walk(func(d int) error { fmt.Println(strings.Repeat(\" \", d)); return nil }); err != nil { panic(err) } }\n",
+    "package main\ntype Tree[T any] struct { Left, Right *Tree[T]; Val T }\nfunc (t *Tree[T]) Walk(f func(T)) { if t "
+    "== nil { return }; t.Left.Walk(f); f(t.Val); t.Right.Walk(f) }\nfunc main() {}\n",
+    "package main\nimport (\"fmt\"; \"strings\")\ntype Visitor func(depth int) error\nfunc walk(v Visitor) error { "
+    "return v(0) }\nfunc main() { if err := walk(func(d int) error { fmt.Println(strings.Repeat(\" \", d)); return nil "
+    "}); err != nil { panic(err) } }\n",
 };
 
 TEST(GoRules, OrdinaryProgramsAreQuiet) {
@@ -174,10 +196,11 @@ TEST(GoRules, OrdinaryProgramsAreQuiet) {
 }
 
 TEST(GoRules, TheNetworkIsAWarningAndUnderStrictAnError) {
-  for (const Case& c : {Case{"net/http", "http.Get(\"https://a.example\")"}, Case{"net/http", "http.ListenAndServe(\":8080\", nil)"},
-                        Case{"net", "net.Dial(\"tcp\", \"a.example:80\")"}, Case{"net", "net.LookupHost(\"a.example\")"},
-                        Case{"net/http", "s := &http.Server{Addr: \":1\"}\ns.ListenAndServe()"}, Case{"os", "os.ReadFile(\"../x\")"},
-                        Case{"os;fmt", "fmt.Println(os.Environ())"}}) {
+  for (const Case& c :
+       {Case{"net/http", "http.Get(\"https://a.example\")"}, Case{"net/http", "http.ListenAndServe(\":8080\", nil)"},
+        Case{"net", "net.Dial(\"tcp\", \"a.example:80\")"}, Case{"net", "net.LookupHost(\"a.example\")"},
+        Case{"net/http", "s := &http.Server{Addr: \":1\"}\ns.ListenAndServe()"}, Case{"os", "os.ReadFile(\"../x\")"},
+        Case{"os;fmt", "fmt.Println(os.Environ())"}}) {
     std::string source = program(c.imports, c.body);
     EXPECT_EQ(look(source).count("error"), 0) << source << look(source).words();
     EXPECT_GT(look(source).count("warning"), 0) << source << look(source).words();
@@ -197,7 +220,8 @@ TEST(GoRules, WhatTheFoundingVerifierFindsAndMisses) {
   EXPECT_FALSE(look("package main\nfunc main( {").parsed);
   EXPECT_EQ(look(program("fmt", "fmt.Println(1)")).findings.size(), 0u);
   EXPECT_TRUE(look(program("run \"os/exec\"", "run.Command(\"ls\")")).has("go-start-program", "error"));
-  EXPECT_TRUE(look(program("os/exec;context", "exec.CommandContext(context.TODO(), \"ls\")")).has("go-start-program", "error"));
+  EXPECT_TRUE(
+      look(program("os/exec;context", "exec.CommandContext(context.TODO(), \"ls\")")).has("go-start-program", "error"));
   EXPECT_TRUE(look(program("os", "os.StartProcess(\"ls\", nil, nil)")).has("go-start-program", "error"));
 }
 
@@ -214,8 +238,8 @@ TEST(GoData, TheVerifierRowsAreJudgedAsExpected) {
 
 TEST(GoData, SolvedProblemsAreClean) {
   for_each_row("humaneval-x/go.jsonl", [](const std::string& row) {
-    std::string source = json_text(row, "test_setup") + json_text(row, "import") + json_text(row, "docstring") + json_text(row, "declaration") +
-                         json_text(row, "canonical_solution") + json_text(row, "test");
+    std::string source = json_text(row, "test_setup") + json_text(row, "import") + json_text(row, "docstring") +
+                         json_text(row, "declaration") + json_text(row, "canonical_solution") + json_text(row, "test");
     for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict}) {
       auto j = look(source, level);
       EXPECT_TRUE(j.parsed) << json_text(row, "task_id");

@@ -121,7 +121,8 @@ std::string Walk::type_of(NodeId n, int depth) {
     }
     case Kind::kMethodCall: {  // the few whose result matters
       std::string_view method = field_text(n, "name");
-      if (method == "getRuntime") return "java.lang.Runtime";
+      bool own = own_classes_.contains("Runtime") && !imported_.contains("Runtime") && field_text(n, "object") == "Runtime";
+      if (method == "getRuntime") return own ? "" : "java.lang.Runtime";
       if (method == "getClass" || method == "forName" || method == "loadClass") return "java.lang.Class";
       if (method == "lookup" || method == "publicLookup" || method == "privateLookupIn") return "java.lang.invoke.MethodHandles.Lookup";
       if (method == "getMethod" || method == "getDeclaredMethod") return "java.lang.reflect.Method";
@@ -197,8 +198,9 @@ void Walk::collect_names() {
       runtime_seen_ = true;
     }
   }
-  // Inherited from the package's own name: a class called Runtime of the program's is another one.
-  if (own_classes_.contains("Runtime") && !imported_.contains("Runtime")) runtime_seen_ = false;
+  // The program's own class Runtime is another one, unless the library's is named in full as well.
+  if (own_classes_.contains("Runtime") && !imported_.contains("Runtime"))
+    runtime_seen_ = tree_.text().find("lang") != std::string_view::npos;
 }
 
 void Walk::run() {

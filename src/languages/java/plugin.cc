@@ -4,6 +4,8 @@
 #include "base/strings.h"
 #include "languages/java/source_outline.h"
 #include "languages/common/language_common.h"
+#include "languages/common/warm.h"
+#include "languages/java/agent_jar.h"
 #include "languages/plugins.h"
 
 namespace hotcell {
@@ -81,6 +83,18 @@ Result<RunStep> run(const BuildInput& in) {
   return step;
 }
 
+// An agent of ours: the JVM calls it before the main class is looked for. Arguments are read by then.
+Result<void> prepare_warm(const BuildInput&, std::span<const OutputFile> helper, RunStep& step) {
+  for (const auto& f : helper) {
+    if (!f.name.ends_with("Warm.class")) continue;
+    std::string jar = cat(kWarmFolder, "/warm.jar");
+    step.extra.push_back({jar, agent_jar("Warm", f.bytes)});
+    step.argv.insert(step.argv.begin() + 1, cat("-javaagent:", in_work(jar)));
+    return {};
+  }
+  return make_error(ErrorCode::kInternal, "the agent was not compiled");
+}
+
 }  // namespace
 
 constexpr Language kJava = {
@@ -95,6 +109,7 @@ constexpr Language kJava = {
     .run = run,
     .diagnostics = colon_diagnostics,
     .file_name = file_name,
+    .warm = {.prepare = prepare_warm, .source = "Warm.java", .arguments = false},
 };
 
 }  // namespace hotcell

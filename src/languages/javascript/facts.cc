@@ -21,10 +21,35 @@ bool takes_callback(std::string_view method) {
 }  // namespace
 
 bool is_telling_name(std::string_view name) {
-  return one_of(name, {"eval", "Function", "constructor", "require", "process", "mainModule", "child_process", "exec",
-                       "execSync", "execFile", "execFileSync", "spawn", "spawnSync", "fork", "binding", "_linkedBinding",
-                       "dlopen", "_load", "__proto__", "getBuiltinModule", "globalThis", "node:child_process", "vm",
-                       "node:vm", "unlinkSync", "rmSync", "runInNewContext", "runInThisContext", "kill"});
+  return one_of(name, {"eval",
+                       "Function",
+                       "constructor",
+                       "require",
+                       "process",
+                       "mainModule",
+                       "child_process",
+                       "exec",
+                       "execSync",
+                       "execFile",
+                       "execFileSync",
+                       "spawn",
+                       "spawnSync",
+                       "fork",
+                       "binding",
+                       "_linkedBinding",
+                       "dlopen",
+                       "_load",
+                       "__proto__",
+                       "getBuiltinModule",
+                       "globalThis",
+                       "node:child_process",
+                       "vm",
+                       "node:vm",
+                       "unlinkSync",
+                       "rmSync",
+                       "runInNewContext",
+                       "runInThisContext",
+                       "kill"});
 }
 
 void Walk::add(FactKind kind, std::string name, std::string detail, NodeId at) {
@@ -61,8 +86,9 @@ std::string Walk::role_of(NodeId n) {
       return tree().text(tree().child_by_field(p, "operator")) == "instanceof" ? "instanceof" : "reference";
     case K::kVariableDeclarator: {
       NodeId name = tree().child_by_field(p, "name");
-      return model_.kind(name) == K::kObjectPattern && tree().child_by_kind(name, "rest_pattern") == kNoNode ? "destructured"
-                                                                                                             : "reference";
+      return model_.kind(name) == K::kObjectPattern && tree().child_by_kind(name, "rest_pattern") == kNoNode
+                 ? "destructured"
+                 : "reference";
     }
     case K::kArguments: {
       NodeId callee = model_.inside(model_.callee_of(tree().parent(p)));
@@ -85,8 +111,8 @@ void Walk::look_at_name(NodeId n) {
   if (v.kind != Value::kPath || v.text.empty()) return;
   NodeId outer = outermost(n);
   p = tree().parent(outer);
-  if ((model_.kind(p) == K::kMember || model_.kind(p) == K::kSubscript) && tree().child_by_field(p, "object") == outer &&
-      model_.value_of(p).kind == Value::kPath)
+  if ((model_.kind(p) == K::kMember || model_.kind(p) == K::kSubscript) &&
+      tree().child_by_field(p, "object") == outer && model_.value_of(p).kind == Value::kPath)
     return;
   std::string name = v.text, role = role_of(n);
   for (std::string_view suffix : {".call", ".apply", ".bind"})
@@ -104,11 +130,10 @@ void Walk::look_at_name(NodeId n) {
 }
 
 void Walk::look_at_member(NodeId n) {
-  ValueId key = model_.key_of(n);
-  const Value& k = model_.value(key);
+  Model::Key k = model_.key_of(n);
   NodeId object = tree().child_by_field(n, "object");
   const Value& o = model_.value_of(object);
-  if (k.kind == Value::kText) {
+  if (k.kind == Model::Key::kText) {
     if (k.folded && is_telling_name(k.text)) construct("hidden-name", k.text, n);
     if (k.text == "mainModule") add(FactKind::kUse, "process.mainModule", "reference", n);
     if (k.text == "__proto__") {
@@ -116,8 +141,9 @@ void Walk::look_at_member(NodeId n) {
       bool through = (model_.kind(p) == K::kMember || model_.kind(p) == K::kSubscript) && role_of(p) == "assign";
       construct(through ? "prototype-pollution" : "proto-access", "__proto__", n);
     }
-  } else if (k.kind == Value::kUnknown && model_.kind(n) == K::kSubscript && o.kind == Value::kPath &&
-             one_of(o.text, {"process", "globalThis", "require", "module", "Module", "vm", "child_process", "Reflect"})) {
+  } else if (k.kind == Model::Key::kUnknown && model_.kind(n) == K::kSubscript && o.kind == Value::kPath &&
+             one_of(o.text,
+                    {"process", "globalThis", "require", "module", "Module", "vm", "child_process", "Reflect"})) {
     std::string role = role_of(n);
     NodeId p = tree().parent(outermost(n));
     bool chained = model_.kind(p) == K::kMember || model_.kind(p) == K::kSubscript;
@@ -165,14 +191,16 @@ void Walk::look_at_script_url(NodeId n) {
   for (char& c : s) c = static_cast<char>(std::tolower(c));
   if (!s.starts_with("javascript:")) return;
   K p = model_.kind(tree().parent(n));
-  if (p == K::kJsxAttribute || p == K::kAssignment || p == K::kArguments || p == K::kPair) construct("script-url", s, n);
+  if (p == K::kJsxAttribute || p == K::kAssignment || p == K::kArguments || p == K::kPair)
+    construct("script-url", s, n);
 }
 
 // What no tree shows: letters that turn the text around, names nobody can see, programs of brackets only.
 void Walk::look_at_text() {
   std::string_view s = tree().text();
   auto report = [&](std::string_view name, std::string_view detail, std::size_t at) {
-    facts_.add(FactKind::kConstruct, std::string(name), std::string(detail), static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + 1));
+    facts_.add(FactKind::kConstruct, std::string(name), std::string(detail), static_cast<std::uint32_t>(at),
+               static_cast<std::uint32_t>(at + 1));
   };
   int shown = 0, hex_names = 0;
   std::size_t brackets = 0;
@@ -202,7 +230,8 @@ void Walk::look(NodeId n) {
       break;
     }
     case K::kShorthandPattern:
-      if (tree().text(n).find("\u3164") != std::string_view::npos) construct("invisible-name", "an invisible letter in a name", n);
+      if (tree().text(n).find("\u3164") != std::string_view::npos)
+        construct("invisible-name", "an invisible letter in a name", n);
       break;
     case K::kMember:
     case K::kSubscript:
@@ -220,7 +249,8 @@ void Walk::look(NodeId n) {
       look_at_script_url(n);
       break;
     case K::kRegex:
-      if (has_nested_repetition(tree().text(tree().child_by_field(n, "pattern")))) construct("unsafe-regex", std::string(tree().text(n).substr(0, 80)), n);
+      if (has_nested_repetition(tree().text(tree().child_by_field(n, "pattern"))))
+        construct("unsafe-regex", std::string(tree().text(n).substr(0, 80)), n);
       break;
     case K::kWith:
       construct("with", "with", n);
@@ -237,6 +267,7 @@ std::vector<Fact> Walk::run() {
   look_at_text();
   for (NodeId n = tree().size(); n-- > 0;)
     if (!model_.is_dead(n)) look(n);
+  if (model_.gave_up()) add(FactKind::kUnreadable, "its constants are more than can be put together", "", 0);
   std::vector<Fact> facts = facts_.take();
   std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) { return a.begin < b.begin; });
   return facts;

@@ -8,39 +8,99 @@ namespace {
 
 K kind_named(std::string_view name) {
   static const std::unordered_map<std::string_view, K> table = {
-      {"identifier", K::kIdentifier}, {"shorthand_property_identifier", K::kShorthand},
-      {"shorthand_property_identifier_pattern", K::kShorthandPattern}, {"member_expression", K::kMember},
-      {"nested_identifier", K::kMember}, {"subscript_expression", K::kSubscript}, {"call_expression", K::kCall},
-      {"new_expression", K::kNew}, {"arguments", K::kArguments}, {"string", K::kString}, {"template_string", K::kTemplate},
-      {"template_substitution", K::kTemplateSubstitution}, {"string_fragment", K::kStringFragment},
-      {"escape_sequence", K::kEscape}, {"number", K::kNumber}, {"binary_expression", K::kBinary},
-      {"unary_expression", K::kUnary}, {"parenthesized_expression", K::kParenthesized},
-      {"sequence_expression", K::kSequence}, {"await_expression", K::kAwait}, {"ternary_expression", K::kTernary},
-      {"array", K::kArray}, {"object", K::kObject}, {"pair", K::kPair}, {"spread_element", K::kSpread},
-      {"function_expression", K::kFunction}, {"generator_function", K::kFunction}, {"function", K::kFunction},
-      {"function_declaration", K::kFunctionDeclaration}, {"generator_function_declaration", K::kFunctionDeclaration},
-      {"arrow_function", K::kArrow}, {"method_definition", K::kMethod}, {"class", K::kClass},
-      {"class_declaration", K::kClassDeclaration}, {"abstract_class_declaration", K::kClassDeclaration},
-      {"this", K::kThis}, {"regex", K::kRegex}, {"import", K::kImport}, {"meta_property", K::kMetaProperty},
-      {"variable_declarator", K::kVariableDeclarator}, {"variable_declaration", K::kVar}, {"lexical_declaration", K::kLet},
-      {"formal_parameters", K::kFormalParameters}, {"required_parameter", K::kParameter},
-      {"optional_parameter", K::kParameter}, {"catch_clause", K::kCatch}, {"for_in_statement", K::kForIn},
-      {"for_statement", K::kFor}, {"statement_block", K::kBlock}, {"class_static_block", K::kBlock}, {"program", K::kProgram},
-      {"switch_body", K::kSwitchBody}, {"class_body", K::kClassBody}, {"import_statement", K::kImportStatement},
-      {"export_statement", K::kExportStatement}, {"import_clause", K::kImportClause},
-      {"assignment_expression", K::kAssignment}, {"augmented_assignment_expression", K::kAugmented},
-      {"update_expression", K::kUpdate}, {"object_pattern", K::kObjectPattern}, {"array_pattern", K::kArrayPattern},
-      {"pair_pattern", K::kPairPattern}, {"assignment_pattern", K::kAssignmentPattern},
-      {"object_assignment_pattern", K::kObjectAssignmentPattern}, {"rest_pattern", K::kRest}, {"with_statement", K::kWith},
-      {"debugger_statement", K::kDebugger}, {"type_annotation", K::kType}, {"type_arguments", K::kType},
-      {"type_parameters", K::kType}, {"type_alias_declaration", K::kType}, {"interface_declaration", K::kType},
-      {"asserts_annotation", K::kType}, {"type_predicate_annotation", K::kType}, {"implements_clause", K::kType},
-      {"function_signature", K::kType}, {"type_query", K::kType}, {"as_expression", K::kCast}, {"satisfies_expression", K::kCast},
-      {"non_null_expression", K::kCast}, {"type_assertion", K::kCast}, {"return_statement", K::kReturn},
-      {"computed_property_name", K::kComputed}, {"jsx_opening_element", K::kJsxName},
-      {"jsx_closing_element", K::kJsxName}, {"jsx_self_closing_element", K::kJsxName}, {"jsx_attribute", K::kJsxAttribute},
-      {"enum_declaration", K::kEnum}, {"internal_module", K::kNamespace}, {"import_alias", K::kImportAlias},
-      {"ambient_declaration", K::kAmbient}, {"undefined", K::kUndefined}, {"yield_expression", K::kYield},
+      {"identifier", K::kIdentifier},
+      {"shorthand_property_identifier", K::kShorthand},
+      {"shorthand_property_identifier_pattern", K::kShorthandPattern},
+      {"member_expression", K::kMember},
+      {"nested_identifier", K::kMember},
+      {"subscript_expression", K::kSubscript},
+      {"call_expression", K::kCall},
+      {"new_expression", K::kNew},
+      {"arguments", K::kArguments},
+      {"string", K::kString},
+      {"template_string", K::kTemplate},
+      {"template_substitution", K::kTemplateSubstitution},
+      {"string_fragment", K::kStringFragment},
+      {"escape_sequence", K::kEscape},
+      {"number", K::kNumber},
+      {"binary_expression", K::kBinary},
+      {"unary_expression", K::kUnary},
+      {"parenthesized_expression", K::kParenthesized},
+      {"sequence_expression", K::kSequence},
+      {"await_expression", K::kAwait},
+      {"ternary_expression", K::kTernary},
+      {"array", K::kArray},
+      {"object", K::kObject},
+      {"pair", K::kPair},
+      {"spread_element", K::kSpread},
+      {"function_expression", K::kFunction},
+      {"generator_function", K::kFunction},
+      {"function", K::kFunction},
+      {"function_declaration", K::kFunctionDeclaration},
+      {"generator_function_declaration", K::kFunctionDeclaration},
+      {"arrow_function", K::kArrow},
+      {"method_definition", K::kMethod},
+      {"class", K::kClass},
+      {"class_declaration", K::kClassDeclaration},
+      {"abstract_class_declaration", K::kClassDeclaration},
+      {"this", K::kThis},
+      {"regex", K::kRegex},
+      {"import", K::kImport},
+      {"meta_property", K::kMetaProperty},
+      {"variable_declarator", K::kVariableDeclarator},
+      {"variable_declaration", K::kVar},
+      {"lexical_declaration", K::kLet},
+      {"formal_parameters", K::kFormalParameters},
+      {"required_parameter", K::kParameter},
+      {"optional_parameter", K::kParameter},
+      {"catch_clause", K::kCatch},
+      {"for_in_statement", K::kForIn},
+      {"for_statement", K::kFor},
+      {"statement_block", K::kBlock},
+      {"class_static_block", K::kBlock},
+      {"program", K::kProgram},
+      {"switch_body", K::kSwitchBody},
+      {"class_body", K::kClassBody},
+      {"import_statement", K::kImportStatement},
+      {"export_statement", K::kExportStatement},
+      {"import_clause", K::kImportClause},
+      {"assignment_expression", K::kAssignment},
+      {"augmented_assignment_expression", K::kAugmented},
+      {"update_expression", K::kUpdate},
+      {"object_pattern", K::kObjectPattern},
+      {"array_pattern", K::kArrayPattern},
+      {"pair_pattern", K::kPairPattern},
+      {"assignment_pattern", K::kAssignmentPattern},
+      {"object_assignment_pattern", K::kObjectAssignmentPattern},
+      {"rest_pattern", K::kRest},
+      {"with_statement", K::kWith},
+      {"debugger_statement", K::kDebugger},
+      {"type_annotation", K::kType},
+      {"type_arguments", K::kType},
+      {"type_parameters", K::kType},
+      {"type_alias_declaration", K::kType},
+      {"interface_declaration", K::kType},
+      {"asserts_annotation", K::kType},
+      {"type_predicate_annotation", K::kType},
+      {"implements_clause", K::kType},
+      {"function_signature", K::kType},
+      {"type_query", K::kType},
+      {"as_expression", K::kCast},
+      {"satisfies_expression", K::kCast},
+      {"non_null_expression", K::kCast},
+      {"type_assertion", K::kCast},
+      {"return_statement", K::kReturn},
+      {"computed_property_name", K::kComputed},
+      {"jsx_opening_element", K::kJsxName},
+      {"jsx_closing_element", K::kJsxName},
+      {"jsx_self_closing_element", K::kJsxName},
+      {"jsx_attribute", K::kJsxAttribute},
+      {"enum_declaration", K::kEnum},
+      {"internal_module", K::kNamespace},
+      {"import_alias", K::kImportAlias},
+      {"ambient_declaration", K::kAmbient},
+      {"undefined", K::kUndefined},
+      {"yield_expression", K::kYield},
   };
   auto it = table.find(name);
   return it == table.end() ? K::kOther : it->second;
@@ -171,7 +231,8 @@ void Model::declare_pattern(NodeId pattern, NodeId scope, const Source& source) 
 }
 
 void Model::declare_parameters(NodeId function) {
-  if (NodeId name = tree_.child_by_field(function, "name"); kind(function) == K::kFunction && kind(name) == K::kIdentifier)
+  if (NodeId name = tree_.child_by_field(function, "name");
+      kind(function) == K::kFunction && kind(name) == K::kIdentifier)
     declare(name, function, {Source::kExpression, function, 0, {}, {}});
   std::uint32_t index = 0;
   if (NodeId one = tree_.child_by_field(function, "parameter"); one != kNoNode)
@@ -261,7 +322,8 @@ void Model::collect() {
         declare_parameters(n);
         break;
       case K::kClass:
-        if (NodeId name = tree_.child_by_field(n, "name"); name != kNoNode) declare(name, n, {Source::kExpression, n, 0, {}, {}});
+        if (NodeId name = tree_.child_by_field(n, "name"); name != kNoNode)
+          declare(name, n, {Source::kExpression, n, 0, {}, {}});
         break;
       case K::kCatch:
         if (NodeId p = tree_.child_by_field(n, "parameter"); p != kNoNode) declare_pattern(p, n, {});
@@ -296,8 +358,9 @@ void Model::collect() {
     NodeId left = tree_.child_by_field(n, "left");
     if (kind(n) != K::kAssignment || kind(left) != K::kIdentifier) continue;
     std::string_view name = tree_.text(left);
-    static constexpr std::string_view kOwn[] = {"module", "exports", "process", "global", "globalThis", "require", "eval",
-                                                "Function", "fetch", "window", "self", "location", "Buffer", "name"};
+    static constexpr std::string_view kOwn[] = {"module",  "exports",  "process",  "global", "globalThis",
+                                                "require", "eval",     "Function", "fetch",  "window",
+                                                "self",    "location", "Buffer",   "name"};
     bool own = false;
     for (auto o : kOwn) own |= o == name;
     if (own || name.find('\\') != name.npos || scopes_.find(name, left) != NameScopes::kNone) continue;

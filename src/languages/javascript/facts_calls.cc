@@ -13,18 +13,62 @@ bool one_of(std::string_view s, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), s) != list.end();
 }
 
-// What each argument of a file function is: r read, w written, d deleted, o opened (the next argument says how), - other.
+// What each argument of a file function is: r read, w written, d deleted, o opened (the next argument says how), -
+// other.
 std::string_view file_arguments(std::string_view function) {
   static const std::unordered_map<std::string_view, std::string_view> table = {
-      {"readFile", "r"}, {"createReadStream", "r"}, {"readdir", "r"}, {"stat", "r"}, {"lstat", "r"}, {"access", "r"},
-      {"exists", "r"}, {"readlink", "r"}, {"realpath", "r"}, {"opendir", "r"}, {"watch", "r"}, {"watchFile", "r"},
-      {"statfs", "r"}, {"open", "o"}, {"openAsBlob", "r"}, {"readTextFile", "r"}, {"readDir", "r"}, {"readLink", "r"},
-      {"realPath", "r"}, {"file", "r"}, {"writeFile", "w"}, {"appendFile", "w"}, {"createWriteStream", "w"},
-      {"mkdir", "w"}, {"mkdtemp", "w"}, {"truncate", "w"}, {"chmod", "w"}, {"chown", "w"}, {"lchmod", "w"},
-      {"lchown", "w"}, {"utimes", "w"}, {"lutimes", "w"}, {"writeTextFile", "w"}, {"write", "w"}, {"create", "w"},
-      {"unlink", "d"}, {"rm", "d"}, {"rmdir", "d"}, {"remove", "d"}, {"rename", "dw"}, {"copyFile", "rw"}, {"cp", "rw"},
-      {"link", "rw"}, {"symlink", "rw"}, {"outputFile", "w"}, {"outputJson", "w"}, {"writeJson", "w"}, {"readJson", "r"},
-      {"move", "dw"}, {"copy", "rw"}, {"emptyDir", "d"}, {"ensureDir", "w"},
+      {"readFile", "r"},
+      {"createReadStream", "r"},
+      {"readdir", "r"},
+      {"stat", "r"},
+      {"lstat", "r"},
+      {"access", "r"},
+      {"exists", "r"},
+      {"readlink", "r"},
+      {"realpath", "r"},
+      {"opendir", "r"},
+      {"watch", "r"},
+      {"watchFile", "r"},
+      {"statfs", "r"},
+      {"open", "o"},
+      {"openAsBlob", "r"},
+      {"readTextFile", "r"},
+      {"readDir", "r"},
+      {"readLink", "r"},
+      {"realPath", "r"},
+      {"file", "r"},
+      {"writeFile", "w"},
+      {"appendFile", "w"},
+      {"createWriteStream", "w"},
+      {"mkdir", "w"},
+      {"mkdtemp", "w"},
+      {"truncate", "w"},
+      {"chmod", "w"},
+      {"chown", "w"},
+      {"lchmod", "w"},
+      {"lchown", "w"},
+      {"utimes", "w"},
+      {"lutimes", "w"},
+      {"writeTextFile", "w"},
+      {"write", "w"},
+      {"create", "w"},
+      {"unlink", "d"},
+      {"rm", "d"},
+      {"rmdir", "d"},
+      {"remove", "d"},
+      {"rename", "dw"},
+      {"copyFile", "rw"},
+      {"cp", "rw"},
+      {"link", "rw"},
+      {"symlink", "rw"},
+      {"outputFile", "w"},
+      {"outputJson", "w"},
+      {"writeJson", "w"},
+      {"readJson", "r"},
+      {"move", "dw"},
+      {"copy", "rw"},
+      {"emptyDir", "d"},
+      {"ensureDir", "w"},
   };
   auto it = table.find(function);
   return it == table.end() ? std::string_view() : it->second;
@@ -34,8 +78,8 @@ std::string_view file_arguments(std::string_view function) {
 
 bool Walk::loads_module(const Model::Call& call, NodeId n) {
   const std::string& p = call.path;
-  bool certain = one_of(p, {"require", "import", "Module._load", "Module.require", "process.getBuiltinModule", "require.resolve",
-                            "import.meta.require"});
+  bool certain = one_of(p, {"require", "import", "Module._load", "Module.require", "process.getBuiltinModule",
+                            "require.resolve", "import.meta.require"});
   if (!certain && p != "?.require" && p != "?.getBuiltinModule") return false;
   const Value& name = argument(call, 0);
   if (p == "require.resolve") return true;
@@ -58,7 +102,8 @@ void Walk::nested(std::string source, NodeId n) {
     construct("unparsable-code", "a text run as code that cannot be read", n);
     return;
   }
-  for (Fact& f : Walk(tree.value(), nesting_ + 1, nested_left_).run()) add(f.kind, std::move(f.name), std::move(f.detail), n);
+  for (Fact& f : Walk(tree.value(), nesting_ + 1, nested_left_).run())
+    add(f.kind, std::move(f.name), std::move(f.detail), n);
 }
 
 void Walk::code(const Model::Call& call, std::size_t i, NodeId n) {
@@ -80,8 +125,9 @@ bool Walk::runs_code(const Model::Call& call, NodeId n) {
     if (!call.arguments.empty()) code(call, call.arguments.size() - 1, n);
   } else if (p == "?.constructor" && !call.arguments.empty() && model_.kind(n) == K::kCall) {
     const Value& v = model_.value(call.arguments.back());
-    bool body = v.kind == Value::kText && (v.text.find("return ") != v.text.npos || v.text.find("process") != v.text.npos ||
-                                           v.text.find("require") != v.text.npos);
+    bool body =
+        v.kind == Value::kText && (v.text.find("return ") != v.text.npos || v.text.find("process") != v.text.npos ||
+                                   v.text.find("require") != v.text.npos);
     if (body) {
       construct("function-constructor", "constructor", n);
       code(call, call.arguments.size() - 1, n);
@@ -109,8 +155,9 @@ bool Walk::runs_code(const Model::Call& call, NodeId n) {
 
 void Walk::commands(const Model::Call& call, NodeId n) {
   const std::string& p = call.path;
-  bool starts = p.starts_with("child_process.") || one_of(p, {"Bun.spawn", "Bun.spawnSync", "Deno.run", "Deno.Command", "Bun.$",
-                                                               "execa", "execa.execa", "shelljs.exec", "zx.$", "$"});
+  bool starts =
+      p.starts_with("child_process.") || one_of(p, {"Bun.spawn", "Bun.spawnSync", "Deno.run", "Deno.Command", "Bun.$",
+                                                    "execa", "execa.execa", "shelljs.exec", "zx.$", "$"});
   if (!starts) return;
   const Value& command = argument(call, 0);
   std::string words = command.kind == Value::kText || command.kind == Value::kPrefix ? command.text : "";
@@ -186,8 +233,8 @@ void Walk::hosts(const Model::Call& call, NodeId n) {
   };
   if (one_of(root, {"fetch", "WebSocket", "EventSource", "axios", "got", "request", "superagent", "needle", "undici",
                     "node-fetch", "ws", "Request"}) ||
-      one_of(p, {"http.get", "http.request", "https.get", "https.request", "http2.connect", "navigator.sendBeacon", "Deno.connect",
-                 "Bun.connect"}))
+      one_of(p, {"http.get", "http.request", "https.get", "https.request", "http2.connect", "navigator.sendBeacon",
+                 "Deno.connect", "Bun.connect"}))
     at(0);
   else if (p == "XMLHttpRequest().open")
     at(1);
@@ -202,20 +249,23 @@ void Walk::hosts(const Model::Call& call, NodeId n) {
 void Walk::globals_as_objects(const Model::Call& call, NodeId n) {
   bool looks = one_of(call.path, {"Object.keys", "Object.values", "Object.entries", "Object.getOwnPropertyNames",
                                   "Object.getOwnPropertyDescriptors", "Reflect.ownKeys"});
-  bool wraps = one_of(call.path, {"Proxy", "Reflect.get", "Reflect.set", "Object.defineProperty", "Reflect.defineProperty",
-                                  "Object.defineProperties", "Object.setPrototypeOf"});
+  bool wraps = one_of(call.path, {"Proxy", "Reflect.get", "Reflect.set", "Object.defineProperty",
+                                  "Reflect.defineProperty", "Object.defineProperties", "Object.setPrototypeOf"});
   if (!looks && !wraps) return;
   const Value& target = argument(call, 0);
   if (target.kind != Value::kPath) return;
   if (wraps && target.text == "Object.prototype") construct("prototype-change", target.text, n);
-  if (!one_of(target.text, {"process", "globalThis", "require", "module", "Module", "eval", "Function", "child_process"})) return;
+  if (!one_of(target.text,
+              {"process", "globalThis", "require", "module", "Module", "eval", "Function", "child_process"}))
+    return;
   bool resolved = call.path == "Reflect.get" && argument(call, 1).kind == Value::kText;
   if (call.path == "Reflect.get" && !resolved) construct("computed-global-call", target.text, n);
   else if (call.path == "Proxy") construct("global-wrapped", target.text, n);
   else if (!resolved) construct("global-as-object", target.text, n);
   // What Reflect.get yields has a name of its own: report it as if it stood there.
   if (resolved)
-    if (const Value& v = model_.value_of(n); v.kind == Value::kPath && v.text[0] != '?') add(FactKind::kUse, v.text, role_of(n), n);
+    if (const Value& v = model_.value_of(n); v.kind == Value::kPath && v.text[0] != '?')
+      add(FactKind::kUse, v.text, role_of(n), n);
 }
 
 void Walk::look_at_call(NodeId n) {
@@ -235,7 +285,8 @@ void Walk::look_at_call(NodeId n) {
   files(call, n);
   hosts(call, n);
   globals_as_objects(call, n);
-  if ((call.path == "RegExp") && argument(call, 0).kind == Value::kText && has_nested_repetition(argument(call, 0).text))
+  if ((call.path == "RegExp") && argument(call, 0).kind == Value::kText &&
+      has_nested_repetition(argument(call, 0).text))
     construct("unsafe-regex", argument(call, 0).text.substr(0, 80), n);
 }
 

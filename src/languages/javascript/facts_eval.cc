@@ -15,7 +15,9 @@ bool one_of(std::string_view s, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), s) != list.end();
 }
 
-bool is_global_object(std::string_view p) { return one_of(p, {"globalThis", "global", "window", "self", "top", "frames"}); }
+bool is_global_object(std::string_view p) {
+  return one_of(p, {"globalThis", "global", "window", "self", "top", "frames"});
+}
 
 // Objects, as opposed to functions: their constructor is a class, and only the constructor of that is Function.
 bool is_object_path(std::string_view p) {
@@ -35,7 +37,8 @@ std::string member_path(const std::string& p, const std::string& key) {
     return is_object_path(p) ? "?.constructor" : "Function";
   }
   if (p == "module" && one_of(key, {"parent", "children", "main", "0"})) return "module";
-  if ((p == "module" || p == "Module.prototype") && key == "require") return p == "module" ? "require" : "Module.require";
+  if ((p == "module" || p == "Module.prototype") && key == "require")
+    return p == "module" ? "require" : "Module.require";
   if (p == "process" && key == "mainModule") return "module";
   if (p == "require" && key == "main") return "module";
   if (p == "Module" && key == "Module") return p;
@@ -50,7 +53,8 @@ std::string member_path(const std::string& p, const std::string& key) {
 }  // namespace
 
 ValueId Model::make(Value v) {
-  folded_ += v.text.size() + sizeof(Value) / 4;
+  // A literal is made once for its node, so it is no larger than the source; only what is put together can grow.
+  if (v.folded || v.kind == Value::kArray) folded_ += v.text.size() + v.items.size() * sizeof(ValueId) + 16;
   if (folded_ > kFoldBudget || v.text.size() > kMaxText) return kUnknownValue;
   values_.push_back(std::move(v));
   return static_cast<ValueId>(values_.size() - 1);
@@ -131,12 +135,9 @@ ValueId Model::evaluate_now(NodeId n) {
     }
     case K::kMember:
     case K::kSubscript: {
-      ValueId key = key_of(n);
+      Key key = key_of(n);
       ValueId object = evaluate(tree_.child_by_field(n, "object"));
-      const Value& k = value(key);
-      if (k.kind == Value::kNumber && k.number >= 0 && k.number < 1e9)
-        return member(object, std::to_string(static_cast<long>(k.number)));
-      if (k.kind == Value::kText) return member(object, std::string(k.text));
+      if (key.kind != Key::kUnknown) return member(object, key.text);
       if (value(object).kind == Value::kPath && !is_global_object(value(object).text))
         return path(cat(value(object).text, ".*"));
       return kUnknownValue;
@@ -158,7 +159,8 @@ ValueId Model::evaluate_now(NodeId n) {
     case K::kTernary:
     case K::kAssignment: {
       if (kind(n) == K::kAssignment) return evaluate(tree_.child_by_field(n, "right"));
-      ValueId yes = evaluate(tree_.child_by_field(n, "consequence")), no = evaluate(tree_.child_by_field(n, "alternative"));
+      ValueId yes = evaluate(tree_.child_by_field(n, "consequence")),
+              no = evaluate(tree_.child_by_field(n, "alternative"));
       return value(yes).kind == Value::kPath ? yes : value(no).kind == Value::kPath ? no : kUnknownValue;
     }
     case K::kArray:
@@ -184,16 +186,19 @@ ValueId Model::evaluate_now(NodeId n) {
   }
 }
 
-ValueId Model::key_of(NodeId n) {
+Model::Key Model::key_of(NodeId n) {
   if (kind(n) == K::kMember) {
     NodeId p = tree_.child_by_field(n, "property");
-    return p == kNoNode || tree_.is(p, "private_property_identifier") ? kUnknownValue : text(name_of(p), false);
+    if (p == kNoNode || tree_.is(p, "private_property_identifier")) return {};
+    return {Key::kText, false, name_of(p)};
   }
-  NodeId index = tree_.child_by_field(n, "index");
-  ValueId v = evaluate(index);
+  ValueId v = evaluate(tree_.child_by_field(n, "index"));
+  if (value(v).kind == Value::kArray && value(v).items.size() == 1) v = value(v).items[0];  // o[['x']] is o['x']
   const Value& k = value(v);
-  if (k.kind == Value::kArray && k.items.size() == 1) return k.items[0];  // o[['x']] is o['x']
-  return k.kind == Value::kText || k.kind == Value::kNumber ? v : kUnknownValue;
+  if (k.kind == Value::kText) return {Key::kText, k.folded, k.text};
+  if (k.kind == Value::kNumber && k.number >= 0 && k.number < 1e9)
+    return {Key::kIndex, false, std::to_string(static_cast<long>(k.number))};
+  return {};
 }
 
 ValueId Model::property(NodeId object, std::string_view key) {
@@ -201,7 +206,8 @@ ValueId Model::property(NodeId object, std::string_view key) {
   for (NodeId c = tree_.first_child(object); c != kNoNode && budget > 0; c = tree_.next_sibling(c), --budget) {
     if (kind(c) == K::kShorthand && tree_.text(c) == key) return evaluate(c);
     if (kind(c) == K::kMethod && tree_.text(tree_.child_by_field(c, "name")) == key) return evaluate(c);
-    if (kind(c) == K::kPair && key_text(tree_.child_by_field(c, "key")) == key) return evaluate(tree_.child_by_field(c, "value"));
+    if (kind(c) == K::kPair && key_text(tree_.child_by_field(c, "key")) == key)
+      return evaluate(tree_.child_by_field(c, "value"));
   }
   return kUnknownValue;
 }
@@ -213,20 +219,26 @@ ValueId Model::member(ValueId object, const std::string& key) {
     case Value::kPath:
       return path(member_path(o.text, key));
     case Value::kArray:
-      if (index) return static_cast<std::size_t>(std::stoi(key)) < o.items.size() ? o.items[static_cast<std::size_t>(std::stoi(key))] : kUnknownValue;
+      if (index)
+        return static_cast<std::size_t>(std::stoi(key)) < o.items.size()
+                   ? o.items[static_cast<std::size_t>(std::stoi(key))]
+                   : kUnknownValue;
       return path(key == "constructor" ? "?.constructor" : "?.method");
     case Value::kText:
     case Value::kPrefix:
     case Value::kBytes:
     case Value::kNumber:
       if (index && o.kind == Value::kText)
-        return static_cast<std::size_t>(std::stoi(key)) < o.text.size() ? text(o.text.substr(static_cast<std::size_t>(std::stoi(key)), 1)) : kUnknownValue;
+        return static_cast<std::size_t>(std::stoi(key)) < o.text.size()
+                   ? text(o.text.substr(static_cast<std::size_t>(std::stoi(key)), 1))
+                   : kUnknownValue;
       return path(key == "constructor" ? "?.constructor" : "?.method");
     case Value::kObject: {
       ValueId v = property(o.node, key);
       if (v != kUnknownValue) return v;
       if (key == "constructor") return path("?.constructor");
-      if (one_of(key, {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "toLocaleString"})) return path("?.method");
+      if (one_of(key, {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "toLocaleString"}))
+        return path("?.method");
       return kUnknownValue;
     }
     case Value::kFunction:
@@ -291,7 +303,8 @@ ValueId Model::evaluate_parameter(const Source& source) {
   }
   NodeId call = kind(p) == K::kArguments ? tree_.parent(p) : kNoNode;
   NodeId callee = kind(call) == K::kCall ? inside(callee_of(call)) : kNoNode;
-  if (source.index == 0 && kind(callee) == K::kMember && tree_.text(tree_.child_by_field(callee, "property")) == "then") {
+  if (source.index == 0 && kind(callee) == K::kMember &&
+      tree_.text(tree_.child_by_field(callee, "property")) == "then") {
     ValueId v = evaluate(tree_.child_by_field(callee, "object"));
     if (value(v).kind == Value::kPath) return v;
   }
@@ -353,8 +366,8 @@ Model::Call Model::call_of(NodeId n) {
     call.nodes.push_back(t);
   }
   if (kind(callee) == K::kMember || kind(callee) == K::kSubscript) {
-    ValueId key = key_of(callee);
-    if (value(key).kind == Value::kText) call.method = value(key).text;
+    Key key = key_of(callee);
+    if (key.kind == Key::kText) call.method = std::move(key.text);
     call.self = evaluate(tree_.child_by_field(callee, "object"));
   }
   const Value& f = value_of(callee);
@@ -401,7 +414,9 @@ ValueId Model::evaluate_call(NodeId n) {
     return kUnknownValue;
   }
   const std::string& p = call.path;
-  auto argument = [&](std::size_t i) -> Value { return i < call.arguments.size() ? value(call.arguments[i]) : Value(); };
+  auto argument = [&](std::size_t i) -> Value {
+    return i < call.arguments.size() ? value(call.arguments[i]) : Value();
+  };
   if (one_of(p, {"require", "import", "Module._load", "Module.require", "process.getBuiltinModule", "?.require",
                  "?.getBuiltinModule", "import.meta.require"}))
     return argument(0).kind == Value::kText ? path(module_path(argument(0).text)) : kUnknownValue;
@@ -416,7 +431,8 @@ ValueId Model::evaluate_call(NodeId n) {
     }
     return p == "?.constructor" ? kUnknownValue : path("Function()");
   }
-  if (one_of(p, {"eval", "vm.runInThisContext", "vm.runInNewContext"})) return argument(0).kind == Value::kText ? dotted(argument(0).text) : kUnknownValue;
+  if (one_of(p, {"eval", "vm.runInThisContext", "vm.runInNewContext"}))
+    return argument(0).kind == Value::kText ? dotted(argument(0).text) : kUnknownValue;
   if (p == "Reflect.get" || p == "Object.getOwnPropertyDescriptor" || p == "Reflect.getOwnPropertyDescriptor") {
     if (call.arguments.empty() || argument(1).kind != Value::kText) return kUnknownValue;
     ValueId v = member(call.arguments[0], argument(1).text);
@@ -425,7 +441,8 @@ ValueId Model::evaluate_call(NodeId n) {
   }
   if (p == "Object.getPrototypeOf" || p == "Reflect.getPrototypeOf")
     return call.arguments.empty() ? kUnknownValue : member(call.arguments[0], "__proto__");
-  if (one_of(p, {"Object.assign", "Object.create", "Object.freeze", "Promise.resolve", "util.promisify", "Object", "structuredClone"})) {
+  if (one_of(p, {"Object.assign", "Object.create", "Object.freeze", "Promise.resolve", "util.promisify", "Object",
+                 "structuredClone"})) {
     for (std::size_t i = 0; i < call.arguments.size(); ++i)
       if (argument(i).kind == Value::kPath) return call.arguments[i];
     return kUnknownValue;

@@ -85,7 +85,10 @@ ValueId Model::evaluate_binary(NodeId n) {
   if (op == "||" || op == "??" || op == "&&") {
     ValueId a = evaluate(left), b = evaluate(right);
     bool first = value(a).kind == Value::kPath && op != "&&" && !value(a).text.starts_with("process.env.");
-    return first ? a : value(b).kind == Value::kPath || op == "&&" ? b : value(a).kind == Value::kPath ? a : kUnknownValue;
+    return first                                         ? a
+           : value(b).kind == Value::kPath || op == "&&" ? b
+           : value(a).kind == Value::kPath               ? a
+                                                         : kUnknownValue;
   }
   if (op != "+") {
     const Value &a = value_of(left), &b = value_of(right);
@@ -350,8 +353,8 @@ ValueId Model::fold_function(const Call& call) {
     if (!has_b) return bytes(a);
     return bytes(b.starts_with("base64") ? from_base64(a) : b == "hex" ? from_hex(a) : a);
   }
-  if (p == "TextDecoder().decode" || p == "String" || p == "String.raw" || p == "unescape" || p == "decodeURIComponent" ||
-      p == "decodeURI" || p == "atob") {
+  if (p == "TextDecoder().decode" || p == "String" || p == "String.raw" || p == "unescape" ||
+      p == "decodeURIComponent" || p == "decodeURI" || p == "atob") {
     if (!has_a) return kUnknownValue;
     if (p == "atob") return text(from_base64(a));
     return text(p.starts_with("decodeURI") || p == "unescape" ? from_percent(a) : a);

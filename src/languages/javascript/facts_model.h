@@ -1,5 +1,6 @@
-// The meaning of a JavaScript or TypeScript source, as far as constants carry it: which declaration a name has, and what
-// an expression is known to be (a text, a number, "the function child_process.exec"). facts.cc turns it into facts.
+// The meaning of a JavaScript or TypeScript source, as far as constants carry it: which declaration a name has, and
+// what an expression is known to be (a text, a number, "the function child_process.exec"). facts.cc turns it into
+// facts.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -13,13 +14,78 @@
 namespace hotcell::javascript {
 
 enum class K : std::uint8_t {
-  kOther, kIdentifier, kShorthand, kShorthandPattern, kMember, kSubscript, kCall, kNew, kArguments, kString, kTemplate,
-  kTemplateSubstitution, kStringFragment, kEscape, kNumber, kBinary, kUnary, kParenthesized, kSequence, kAwait, kTernary,
-  kArray, kObject, kPair, kSpread, kFunction, kFunctionDeclaration, kArrow, kMethod, kClass, kClassDeclaration, kThis,
-  kRegex, kImport, kMetaProperty, kVariableDeclarator, kVar, kLet, kFormalParameters, kParameter, kCatch, kForIn, kFor,
-  kBlock, kProgram, kSwitchBody, kClassBody, kImportStatement, kExportStatement, kImportClause, kAssignment, kAugmented,
-  kUpdate, kObjectPattern, kArrayPattern, kPairPattern, kAssignmentPattern, kObjectAssignmentPattern, kRest, kWith,
-  kDebugger, kType, kCast, kReturn, kComputed, kJsxName, kJsxAttribute, kEnum, kNamespace, kImportAlias, kAmbient, kUndefined,
+  kOther,
+  kIdentifier,
+  kShorthand,
+  kShorthandPattern,
+  kMember,
+  kSubscript,
+  kCall,
+  kNew,
+  kArguments,
+  kString,
+  kTemplate,
+  kTemplateSubstitution,
+  kStringFragment,
+  kEscape,
+  kNumber,
+  kBinary,
+  kUnary,
+  kParenthesized,
+  kSequence,
+  kAwait,
+  kTernary,
+  kArray,
+  kObject,
+  kPair,
+  kSpread,
+  kFunction,
+  kFunctionDeclaration,
+  kArrow,
+  kMethod,
+  kClass,
+  kClassDeclaration,
+  kThis,
+  kRegex,
+  kImport,
+  kMetaProperty,
+  kVariableDeclarator,
+  kVar,
+  kLet,
+  kFormalParameters,
+  kParameter,
+  kCatch,
+  kForIn,
+  kFor,
+  kBlock,
+  kProgram,
+  kSwitchBody,
+  kClassBody,
+  kImportStatement,
+  kExportStatement,
+  kImportClause,
+  kAssignment,
+  kAugmented,
+  kUpdate,
+  kObjectPattern,
+  kArrayPattern,
+  kPairPattern,
+  kAssignmentPattern,
+  kObjectAssignmentPattern,
+  kRest,
+  kWith,
+  kDebugger,
+  kType,
+  kCast,
+  kReturn,
+  kComputed,
+  kJsxName,
+  kJsxAttribute,
+  kEnum,
+  kNamespace,
+  kImportAlias,
+  kAmbient,
+  kUndefined,
   kYield,
 };
 
@@ -48,7 +114,7 @@ struct Value {
 
 inline constexpr std::size_t kMaxText = 64 * 1024, kMaxItems = 4096, kMaxPath = 240;
 inline constexpr int kMaxDepth = 64;
-inline constexpr std::size_t kFoldBudget = 8u << 20;  // bytes of folded text for one source
+inline constexpr std::size_t kFoldBudget = 16u << 20;  // bytes of folded texts for one source; literals are free
 
 class Model {
  public:
@@ -67,8 +133,14 @@ class Model {
   std::vector<NodeId> arguments_of(NodeId call) const;                // comments left out
   NodeId callee_of(NodeId call) const;
   NodeId inside(NodeId n) const;                                      // without parentheses, casts, `0,` and await
-  ValueId key_of(NodeId member_or_subscript);                         // the text of the property, or unknown
+  struct Key {
+    enum : std::uint8_t { kUnknown, kText, kIndex } kind = kUnknown;
+    bool folded = false;
+    std::string text;
+  };
+  Key key_of(NodeId member_or_subscript);
   ValueId property(NodeId object, std::string_view key);              // of an object literal
+  bool gave_up() const { return folded_ > kFoldBudget; }              // some constants are taken for unknown
 
   // `f.call(x, a)`, `f.apply(x, [a])`, `Reflect.apply(f, x, [a])`: the function that is called and what it is given.
   struct Call {

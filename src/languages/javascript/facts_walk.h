@@ -13,13 +13,16 @@ namespace hotcell::javascript {
 
 class Walk {
  public:
-  Walk(const SyntaxTree& tree, int nesting, int* nested_left) : model_(tree), nesting_(nesting), nested_left_(nested_left) {}
+  Walk(const SyntaxTree& tree, int nesting, int* nested_left)
+      : model_(tree), nesting_(nesting), nested_left_(nested_left) {}
   std::vector<Fact> run();
 
  private:
   const SyntaxTree& tree() const { return model_.tree(); }
   void add(FactKind kind, std::string name, std::string detail, NodeId at);
-  void construct(std::string_view name, std::string detail, NodeId at) { add(FactKind::kConstruct, std::string(name), std::move(detail), at); }
+  void construct(std::string_view name, std::string detail, NodeId at) {
+    add(FactKind::kConstruct, std::string(name), std::move(detail), at);
+  }
 
   // facts.cc
   void look(NodeId n);

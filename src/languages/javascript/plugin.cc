@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "languages/common/language_common.h"
+#include "languages/common/warm.h"
 #include "languages/plugins.h"
 
 namespace hotcell {
@@ -21,6 +22,13 @@ Result<RunStep> run(const BuildInput& in) {
   if (in.policy.syscalls.base == "strict") step.argv.emplace_back("--jitless");
   step.argv.push_back(in_work(in.sources.main));
   return step;
+}
+
+// Loaded before the script: node looks for that only afterwards.
+Result<void> prepare_warm(const BuildInput&, std::span<const OutputFile>, RunStep& step) {
+  step.extra.push_back({cat(kWarmFolder, "/warm.js"), std::string(warm_prelude("warm.js"))});
+  step.argv.insert(step.argv.begin() + 1, {"-r", in_work(cat(kWarmFolder, "/warm.js"))});
+  return {};
 }
 
 // `import` and `export` statements make it a module, and node decides by the name.
@@ -45,6 +53,7 @@ constexpr Language kJavascript = {
     .needs = {.processes = 64},  // node starts about eleven threads, and each worker of the program four more
     .run = run,
     .code_name = code_name,
+    .warm = {.prepare = prepare_warm, .source = {}, .arguments = true},
 };
 
 }  // namespace hotcell

@@ -36,7 +36,7 @@ Result<RunStep> run(const BuildInput& in) {
   for (auto flag : {listed("--allow-write", writable), listed("--allow-env", names)})
     if (!flag.empty()) step.argv.push_back(std::move(flag));
   step.argv.push_back(in_work(in.sources.main));
-  step.env = {{"DENO_DIR", "/tmp/deno"}, {"DENO_NO_UPDATE_CHECK", "1"}, {"NO_COLOR", "1"}};
+  step.env = {{"DENO_NO_UPDATE_CHECK", "1"}, {"NO_COLOR", "1"}};
   return step;
 }
 

@@ -9,7 +9,8 @@ using namespace hotcell::testing_rules;
 
 namespace {
 
-Judged look(const std::string& source, VerifyLevel level = VerifyLevel::kDefault, Grammar grammar = Grammar::kJavascript) {
+Judged look(const std::string& source, VerifyLevel level = VerifyLevel::kDefault,
+            Grammar grammar = Grammar::kJavascript) {
   static const std::vector<Rule> rules = rules_of("javascript");
   return judge_source(grammar, javascript_facts, rules, source, level);
 }
@@ -124,18 +125,22 @@ const char* const kBenign[] = {
     "const lines = require('fs').readFileSync('/dev/stdin', 'utf8').split('\\n')",
     "const path = require('path'); const p = path.join(__dirname, 'data', 'x.json'); require('fs').existsSync(p)",
     "import fs from 'node:fs/promises'; const d = await fs.readFile(new URL('./data.json', import.meta.url), 'utf8')",
-    "const rl = require('readline').createInterface({input: process.stdin}); rl.on('line', l => console.log(l)); rl.on('close', () => process.exit(0))",
+    "const rl = require('readline').createInterface({input: process.stdin}); rl.on('line', l => console.log(l)); "
+    "rl.on('close', () => process.exit(0))",
     "const {PORT = 3000, HOST} = process.env; console.log(PORT, HOST)",
     "const port = process.env.PORT || 3000; console.log(port)",
     "const {add} = require('./math'); console.log(add(1, 2))",
     "const x = require(`./locales/${lang}.json`)",
     "setTimeout(() => console.log('later'), 100); setInterval(tick, 1000); function tick() {}",
-    "async function main() { for (let i = 0; i < 3; i++) await new Promise(r => setTimeout(r, 1)); } main().catch(console.error)",
+    "async function main() { for (let i = 0; i < 3; i++) await new Promise(r => setTimeout(r, 1)); } "
+    "main().catch(console.error)",
     "function* ids() { let i = 0; while (true) yield i++; } const [a, b] = ids();",
-    "const memo = new Map(); const fib = n => n < 2 ? n : memo.get(n) ?? (memo.set(n, fib(n - 1) + fib(n - 2)), memo.get(n));",
+    "const memo = new Map(); const fib = n => n < 2 ? n : memo.get(n) ?? (memo.set(n, fib(n - 1) + fib(n - 2)), "
+    "memo.get(n));",
     "const o = JSON.parse('{\"a\": [1, 2, {\"b\": null}]}'); console.log(JSON.stringify(o, null, 2))",
     "class Stack extends Array { peek() { return this[this.length - 1] } } new Stack().push(1)",
-    "const debounce = (fn, ms) => { let t; return (...args) => { clearTimeout(t); t = setTimeout(() => fn.apply(this, args), ms) } }",
+    "const debounce = (fn, ms) => { let t; return (...args) => { clearTimeout(t); t = setTimeout(() => fn.apply(this, "
+    "args), ms) } }",
     "Array.prototype.slice.call(arguments, 1); Object.prototype.hasOwnProperty.call(o, 'k')",
     "if (x instanceof Function || typeof x === 'function') x()",
     "const props = {type: Function, default: () => {}}; export default {props}",
@@ -166,7 +171,8 @@ const char* const kBenign[] = {
     "const bin = (5).toString(2).padStart(8, '0'); parseInt(bin, 2); String.fromCharCode(65)",
     "const i = new Intl.DateTimeFormat('en').format(new Date()); new Date().toISOString()",
     "const uniq = [...new Set(list)]; const groups = list.reduce((m, x) => ({...m, [x]: (m[x] || 0) + 1}), {})",
-    "const app = require('express')(); app.get('/', (req, res) => res.json({ok: true})); app.use(express.static('public'))",
+    "const app = require('express')(); app.get('/', (req, res) => res.json({ok: true})); "
+    "app.use(express.static('public'))",
     "const compiled = template.compile('x'); compiled({a: 1}); vm.run(); const kill = 1",
     "let n = null; const v = n?.a?.[0]?.() ?? 'none'; n ||= {}; n.count = (n.count ?? 0) + 1",
     "const f = function fact(n) { return n <= 1 ? 1 : n * fact(n - 1) }; f(5)",
@@ -184,10 +190,14 @@ TEST(JavascriptRules, OrdinaryProgramsAreQuiet) {
 }
 
 TEST(JavascriptRules, TheNetworkIsAWarningAndUnderStrictAnError) {
-  for (const char* source : {"fetch('https://api.example.com/x').then(r => r.json())", "const http = require('http'); http.createServer((q, s) => s.end('x')).listen(8080)",
-                             "const s = require('net').connect(80, 'a.example')", "new WebSocket('wss://a.example')", "const axios = require('axios'); axios.get(url)",
-                             "const x = new XMLHttpRequest(); x.open('GET', 'http://a.example/')", "require('dns').lookup('a.example', f)",
-                             "const app = require('express')(); app.listen(3000)", "require('dgram').createSocket('udp4').send(m, 53, 'a.example')"}) {
+  for (const char* source :
+       {"fetch('https://api.example.com/x').then(r => r.json())",
+        "const http = require('http'); http.createServer((q, s) => s.end('x')).listen(8080)",
+        "const s = require('net').connect(80, 'a.example')", "new WebSocket('wss://a.example')",
+        "const axios = require('axios'); axios.get(url)",
+        "const x = new XMLHttpRequest(); x.open('GET', 'http://a.example/')", "require('dns').lookup('a.example', f)",
+        "const app = require('express')(); app.listen(3000)",
+        "require('dgram').createSocket('udp4').send(m, 53, 'a.example')"}) {
     EXPECT_EQ(look(source).count("error"), 0) << source << look(source).words();
     EXPECT_GT(look(source).count("warning"), 0) << source << look(source).words();
     EXPECT_GT(look(source, VerifyLevel::kStrict).count("error"), 0) << source;
@@ -195,9 +205,12 @@ TEST(JavascriptRules, TheNetworkIsAWarningAndUnderStrictAnError) {
 }
 
 TEST(JavascriptRules, StrictWantsFilesInTheWorkFolder) {
-  for (const char* source : {"require('fs').readFileSync('../../x')", "require('fs').readdirSync('/usr/bin')", "require('fs').unlinkSync(name)",
-                             "console.log(process.env)", "for (const k in process.env) send(k)", "eval('1+1')", "with (o) { x }", "require('cluster').fork()"})
-    EXPECT_GT(look(source, VerifyLevel::kStrict).count("error"), 0) << source << look(source, VerifyLevel::kStrict).words();
+  for (const char* source :
+       {"require('fs').readFileSync('../../x')", "require('fs').readdirSync('/usr/bin')",
+        "require('fs').unlinkSync(name)", "console.log(process.env)", "for (const k in process.env) send(k)",
+        "eval('1+1')", "with (o) { x }", "require('cluster').fork()"})
+    EXPECT_GT(look(source, VerifyLevel::kStrict).count("error"), 0)
+        << source << look(source, VerifyLevel::kStrict).words();
   EXPECT_EQ(look("require('fs').writeFileSync('a/b.txt', '1')", VerifyLevel::kStrict).count("error"), 0);
 }
 
@@ -213,8 +226,8 @@ TEST(JavascriptRules, Lint) {
 
 // SEEDS 2.1: the blocked patterns for JavaScript, each as a program.
 TEST(JavascriptRules, WhatTheFoundingVerifierBlocks) {
-  for (const char* source : {"require('child_process')", "const c = child_process.exec('x')", "require('vm').runInNewContext('x')", "new Function ('x')",
-                             "eval(x)", "eval (x)"})
+  for (const char* source : {"require('child_process')", "const c = child_process.exec('x')",
+                             "require('vm').runInNewContext('x')", "new Function ('x')", "eval(x)", "eval (x)"})
     EXPECT_GT(look(source).count("error"), 0) << source;
   EXPECT_GT(look("require('fs').unlinkSync(x)", VerifyLevel::kStrict).count("error"), 0);
   EXPECT_GT(look("require('fs').rmSync(x)", VerifyLevel::kStrict).count("error"), 0);
@@ -222,24 +235,35 @@ TEST(JavascriptRules, WhatTheFoundingVerifierBlocks) {
 }
 
 TEST(TypescriptRules, HostileAndOrdinary) {
-  for (const char* source : {"import * as cp from 'child_process'; cp.exec('id')", "(require as any)('child_process')", "const x: any = (globalThis as any)['eval']; x(y)",
-                             "import cp = require('child_process');", "enum E { A = eval(x) }", "class A<T> { private p = new Function('x') as T }",
-                             "@dec(require('child_process')) class B {}", "namespace N { export const x = process.binding('fs') }"}) {
+  for (const char* source :
+       {"import * as cp from 'child_process'; cp.exec('id')", "(require as any)('child_process')",
+        "const x: any = (globalThis as any)['eval']; x(y)", "import cp = require('child_process');",
+        "enum E { A = eval(x) }", "class A<T> { private p = new Function('x') as T }",
+        "@dec(require('child_process')) class B {}", "namespace N { export const x = process.binding('fs') }"}) {
     auto j = look(source, VerifyLevel::kDefault, Grammar::kTypescript);
     EXPECT_TRUE(j.parsed) << source;
     EXPECT_GT(j.count("error"), 0) << source << j.words();
   }
-  for (const char* source : {"import type {ChildProcess} from 'child_process'; let p: ChildProcess | undefined;", "interface Shape { area(): number; eval?: Function }",
-                             "export class Repo<T extends {id: string}> { private items = new Map<string, T>(); add(x: T): this { this.items.set(x.id, x); return this } }",
-                             "type Fn = (a: number) => Promise<void>; const f: Fn = async a => { await Promise.resolve(a) };", "enum Color { Red = 'red', Blue = 'blue' } const c = Color.Red as const;",
-                             "function assertIsString(v: unknown): asserts v is string { if (typeof v !== 'string') throw new Error('x') }",
-                             "abstract class A { constructor(private readonly process: string) {} abstract exec(): void; run() { return this.process } }",
-                             "const x = <T,>(v: T): T => v; let y = x<string>('a')!; const z = y satisfies string;", "declare module 'foo' { export function exec(x: string): void }"}) {
+  for (const char* source :
+       {"import type {ChildProcess} from 'child_process'; let p: ChildProcess | undefined;",
+        "interface Shape { area(): number; eval?: Function }",
+        "export class Repo<T extends {id: string}> { private items = new Map<string, T>(); add(x: T): this { "
+        "this.items.set(x.id, x); return this } }",
+        "type Fn = (a: number) => Promise<void>; const f: Fn = async a => { await Promise.resolve(a) };",
+        "enum Color { Red = 'red', Blue = 'blue' } const c = Color.Red as const;",
+        "function assertIsString(v: unknown): asserts v is string { if (typeof v !== 'string') throw new Error('x') }",
+        "abstract class A { constructor(private readonly process: string) {} abstract exec(): void; run() { return "
+        "this.process } }",
+        "const x = <T,>(v: T): T => v; let y = x<string>('a')!; const z = y satisfies string;",
+        "declare module 'foo' { export function exec(x: string): void }"}) {
     auto j = look(source, VerifyLevel::kDefault, Grammar::kTypescript);
     EXPECT_TRUE(j.parsed) << source;
     EXPECT_EQ(j.count("error") + j.count("warning"), 0) << source << j.words();
   }
-  EXPECT_EQ(look("export const C = ({items}: {items: string[]}) => <ul>{items.map(i => <li key={i}>{i}</li>)}</ul>", VerifyLevel::kDefault, Grammar::kTsx).findings.size(), 0u);
+  EXPECT_EQ(look("export const C = ({items}: {items: string[]}) => <ul>{items.map(i => <li key={i}>{i}</li>)}</ul>",
+                 VerifyLevel::kDefault, Grammar::kTsx)
+                .findings.size(),
+            0u);
 }
 
 TEST(JavascriptData, TheVerifierRowsAreJudgedAsExpected) {

@@ -17,8 +17,9 @@ constexpr int kMostRepeats = 50;
 
 // Builtins that are worth a fact; print and len are not.
 bool is_telling_builtin(std::string_view name) {
-  static constexpr std::string_view names[] = {"eval", "exec", "compile", "__import__", "open", "getattr", "setattr",
-                                               "delattr", "breakpoint", "globals", "locals", "vars", "execfile"};
+  static constexpr std::string_view names[] = {"eval",    "exec",    "compile", "__import__", "open",
+                                               "getattr", "setattr", "delattr", "breakpoint", "globals",
+                                               "locals",  "vars",    "execfile"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -59,17 +60,33 @@ std::vector<Fact> Analyser::run() {
 
 void Analyser::visit(NodeId n) {
   switch (t_.kind(n)) {
-    case K::kImport: on_import(n); break;
-    case K::kImportFrom: on_import_from(n); break;
-    case K::kIdentifier: on_identifier(n); break;
-    case K::kAttribute: on_attribute(n); break;
-    case K::kSubscript: on_subscript(n); break;
-    case K::kCall: on_call(n); break;
-    case K::kString: on_string(n); break;
+    case K::kImport:
+      on_import(n);
+      break;
+    case K::kImportFrom:
+      on_import_from(n);
+      break;
+    case K::kIdentifier:
+      on_identifier(n);
+      break;
+    case K::kAttribute:
+      on_attribute(n);
+      break;
+    case K::kSubscript:
+      on_subscript(n);
+      break;
+    case K::kCall:
+      on_call(n);
+      break;
+    case K::kString:
+      on_string(n);
+      break;
     case K::kConcatenated:
       if (auto text = e_.constant(n)) check_format(*text, n);
       break;
-    case K::kKeywordPattern: on_pattern(n); break;
+    case K::kKeywordPattern:
+      on_pattern(n);
+      break;
     case K::kWhile: {
       NodeId condition = t_.field(n, "condition");
       K kind = t_.kind(condition);
@@ -80,8 +97,12 @@ void Analyser::visit(NodeId n) {
     case K::kReturn:
     case K::kRaise:
     case K::kYield:
-    case K::kAwait: last_exit_ = n; break;
-    case K::kExecStatement: construct("dynamic-code", "exec", n); break;
+    case K::kAwait:
+      last_exit_ = n;
+      break;
+    case K::kExecStatement:
+      construct("dynamic-code", "exec", n);
+      break;
     case K::kPair: {
       // logging.config and its like call what stands under "()".
       NodeId key = t_.field(n, "key"), value = t_.field(n, "value");
@@ -89,7 +110,8 @@ void Analyser::visit(NodeId n) {
         if (auto dotted = e_.constant(value)) fact(FactKind::kUse, *dotted, "reference", n);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -97,8 +119,10 @@ void Analyser::close_loops(NodeId n) {
   while (!loops_.empty() && n >= tree_.end_of(loops_.back())) {
     NodeId loop = loops_.back();
     loops_.pop_back();
-    if (last_spawn_ > loop) construct("fork-bomb", "starts processes without end", loop);
-    else if (last_exit_ < loop) construct("endless-loop", "while True", loop);
+    if (last_spawn_ > loop)
+      construct("fork-bomb", "starts processes without end", loop);
+    else if (last_exit_ < loop)
+      construct("endless-loop", "while True", loop);
   }
 }
 
@@ -172,8 +196,10 @@ void Analyser::on_identifier(NodeId n) {
   NodeId parent = t_.parent(n);
   std::string_view field = tree_.field(n);
   K kind = t_.kind(parent);
-  if (field == "attribute" || kind == K::kDotted || kind == K::kGlobal || kind == K::kNonlocal || kind == K::kKeywordPattern ||
-      (field == "name" && (kind == K::kKeywordArgument || kind == K::kFunction || kind == K::kClass)) || (kind == K::kAliased && field == "alias"))
+  if (field == "attribute" || kind == K::kDotted || kind == K::kGlobal || kind == K::kNonlocal ||
+      kind == K::kKeywordPattern ||
+      (field == "name" && (kind == K::kKeywordArgument || kind == K::kFunction || kind == K::kClass)) ||
+      (kind == K::kAliased && field == "alias"))
     return;
   NameId name = s_.name_of(n);
   std::uint32_t bound = s_.lookup(s_.scope_of(n), name);
@@ -212,7 +238,8 @@ void Analyser::on_attribute(NodeId n) {
     bool environment = v.is(Kind::kName) && (v.text == "os.environ" || v.text == "os.environb");
     if (environment) {
       // Asking for one variable is everyday, taking all of them is not.
-      bool single = (t_.kind(parent) == K::kSubscript && tree_.field(n) == "value") || t_.kind(parent) == K::kComparison;
+      bool single =
+          (t_.kind(parent) == K::kSubscript && tree_.field(n) == "value") || t_.kind(parent) == K::kComparison;
       if (!single) construct("environment-dump", v.text, n);
     }
     report_name(v, n, "reference");
@@ -266,12 +293,12 @@ void Analyser::check_text() {
     break;
   }
   if (text.find('\0') != std::string_view::npos) fact(FactKind::kUnreadable, "the source contains NUL", "", 0);
-  for (std::string_view mark : {"\xe2\x80\xaa", "\xe2\x80\xab", "\xe2\x80\xac", "\xe2\x80\xad", "\xe2\x80\xae", "\xe2\x81\xa6",
-                                "\xe2\x81\xa7", "\xe2\x81\xa8", "\xe2\x81\xa9"}) {
+  for (std::string_view mark : {"\xe2\x80\xaa", "\xe2\x80\xab", "\xe2\x80\xac", "\xe2\x80\xad", "\xe2\x80\xae",
+                                "\xe2\x81\xa6", "\xe2\x81\xa7", "\xe2\x81\xa8", "\xe2\x81\xa9"}) {
     std::size_t at = text.find(mark);
     if (at == std::string_view::npos) continue;
-    facts_.add(FactKind::kConstruct, "bidi-control", "a mark that turns the direction of text", static_cast<std::uint32_t>(at),
-               static_cast<std::uint32_t>(at + mark.size()));
+    facts_.add(FactKind::kConstruct, "bidi-control", "a mark that turns the direction of text",
+               static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + mark.size()));
     break;
   }
   // PEP 263: in one of the first two lines, in a comment.
@@ -291,7 +318,8 @@ void Analyser::check_text() {
       bool same = plain.starts_with("utf8") || plain == "ascii" || plain == "usascii" ||
                   (ascii && (plain == "latin1" || plain == "iso88591" || plain == "cp1252" || plain == "iso885915"));
       if (!same && !plain.empty())
-        fact(FactKind::kUnreadable, cat("the source declares the encoding ", printable(name), "; only UTF-8 is read"), "", 0);
+        fact(FactKind::kUnreadable, cat("the source declares the encoding ", printable(name), "; only UTF-8 is read"),
+             "", 0);
     }
     if (here.size() == rest.size()) break;
     rest.remove_prefix(here.size() + 1);

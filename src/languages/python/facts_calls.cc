@@ -14,25 +14,42 @@ bool among(std::string_view name, std::initializer_list<std::string_view> list) 
 
 // Functions that take a text and run it as Python.
 bool runs_text(std::string_view name) {
-  return among(name, {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "profile.run", "cProfile.runctx",
-                      "pdb.run", "pdb.runeval", "trace.Trace.run", "cProfile.Profile.run", "doctest.debug_src"});
+  return among(name,
+               {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "profile.run", "cProfile.runctx",
+                "pdb.run", "pdb.runeval", "trace.Trace.run", "cProfile.Profile.run", "doctest.debug_src"});
 }
 
 bool is_weak_crypto(std::string_view name) {
-  return among(name, {"hashlib.md5", "hashlib.sha1", "hashlib.md4", "Crypto.Cipher.DES.new", "Crypto.Cipher.DES3.new",
-                      "Crypto.Cipher.ARC4.new", "Crypto.Cipher.ARC2.new", "Crypto.Cipher.Blowfish.new",
-                      "Cryptodome.Cipher.DES.new", "Crypto.Hash.MD5.new", "Crypto.Hash.SHA1.new", "Crypto.Hash.MD2.new",
-                      "Crypto.Hash.MD4.new", "md5.new", "sha.new", "crypt.crypt", "ssl._create_unverified_context",
-                      "cryptography.hazmat.primitives.hashes.MD5", "cryptography.hazmat.primitives.hashes.SHA1",
+  return among(name, {"hashlib.md5",
+                      "hashlib.sha1",
+                      "hashlib.md4",
+                      "Crypto.Cipher.DES.new",
+                      "Crypto.Cipher.DES3.new",
+                      "Crypto.Cipher.ARC4.new",
+                      "Crypto.Cipher.ARC2.new",
+                      "Crypto.Cipher.Blowfish.new",
+                      "Cryptodome.Cipher.DES.new",
+                      "Crypto.Hash.MD5.new",
+                      "Crypto.Hash.SHA1.new",
+                      "Crypto.Hash.MD2.new",
+                      "Crypto.Hash.MD4.new",
+                      "md5.new",
+                      "sha.new",
+                      "crypt.crypt",
+                      "ssl._create_unverified_context",
+                      "cryptography.hazmat.primitives.hashes.MD5",
+                      "cryptography.hazmat.primitives.hashes.SHA1",
                       "cryptography.hazmat.primitives.ciphers.algorithms.ARC4",
                       "cryptography.hazmat.primitives.ciphers.algorithms.TripleDES",
                       "cryptography.hazmat.primitives.ciphers.algorithms.Blowfish",
-                      "cryptography.hazmat.primitives.ciphers.modes.ECB", "pyDes.des"});
+                      "cryptography.hazmat.primitives.ciphers.modes.ECB",
+                      "pyDes.des"});
 }
 
 bool starts_process(std::string_view name) {
-  return among(name, {"os.fork", "os.forkpty", "subprocess.Popen", "subprocess.run", "subprocess.call", "os.system",
-                      "os.popen", "multiprocessing.Process", "multiprocessing.Process.start", "posix.fork", "os.posix_spawn"});
+  return among(
+      name, {"os.fork", "os.forkpty", "subprocess.Popen", "subprocess.run", "subprocess.call", "os.system", "os.popen",
+             "multiprocessing.Process", "multiprocessing.Process.start", "posix.fork", "os.posix_spawn"});
 }
 
 }  // namespace
@@ -68,7 +85,8 @@ void Analyser::on_call(NodeId n) {
 
 void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
   const std::string& name = f.text;
-  if (among(name, {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort", "builtins.input", "time.sleep"}))
+  if (among(name,
+            {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort", "builtins.input", "time.sleep"}))
     last_exit_ = name == "time.sleep" ? last_exit_ : n;
   if (starts_process(name)) last_spawn_ = n;
   std::string detail = "call";
@@ -84,7 +102,8 @@ void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
     for (const Value& v : eval(a.get(1, "Loader")))
       if (v.is(Kind::kName) && (v.text.ends_with("SafeLoader") || v.text.ends_with("BaseLoader"))) detail = "safe";
   }
-  if (NodeId allow = a.keyword("allow_pickle"); allow != kNoNode && t_.kind(allow) == K::kTrue) detail += " allow_pickle=True";
+  if (NodeId allow = a.keyword("allow_pickle"); allow != kNoNode && t_.kind(allow) == K::kTrue)
+    detail += " allow_pickle=True";
   if (NodeId verify = a.keyword("verify"); verify != kNoNode && t_.kind(verify) == K::kFalse)
     construct("weak-crypto", name + " without verifying the certificate", n);
   if (is_weak_crypto(name)) {
@@ -127,7 +146,8 @@ void Analyser::attribute_by_text(NodeId object, NodeId name, NodeId at) {
 
 void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
   const std::string& name = f.text;
-  if (among(name, {"builtins.getattr", "builtins.setattr", "builtins.delattr", "builtins.hasattr", "inspect.getattr_static"})) {
+  if (among(name, {"builtins.getattr", "builtins.setattr", "builtins.delattr", "builtins.hasattr",
+                   "inspect.getattr_static"})) {
     attribute_by_text(a.at(0), a.at(1), n);
     if (name != "builtins.getattr") return;
     for (const Value& v : eval(n)) report_name(v, n, "reference");
@@ -136,7 +156,8 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
   if (name.ends_with(".__getattribute__") || name.ends_with(".__getattr__")) {
     Values made = eval(n);
     for (const Value& v : made) report_name(v, n, "reference");
-    if (!f.items.empty() && f.items[0].module && !e_.constant(a.at(0))) construct("dynamic-attribute", f.items[0].text, n);
+    if (!f.items.empty() && f.items[0].module && !e_.constant(a.at(0)))
+      construct("dynamic-attribute", f.items[0].text, n);
     for (NodeId argument : a.positional)
       if (auto text = e_.constant(argument)) dunder_text(*text, argument);
     return;
@@ -148,8 +169,10 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
         if (name != "operator.itemgetter") dynamic_getattr_ = true;
       } else {
         for (std::string_view part : split(*text, '.')) {
-          if (is_hard_dunder(part) || part == "__class__" || part == "__dict__") construct("dunder-walk", std::string(part), argument);
-          if (name == "operator.methodcaller" && among(part, {"system", "popen", "execv", "execl", "spawnl", "spawnv", "fork", "eval", "exec"}))
+          if (is_hard_dunder(part) || part == "__class__" || part == "__dict__")
+            construct("dunder-walk", std::string(part), argument);
+          if (name == "operator.methodcaller" &&
+              among(part, {"system", "popen", "execv", "execl", "spawnl", "spawnv", "fork", "eval", "exec"}))
             construct("dangerous-method-by-name", std::string(part), argument);
         }
       }
@@ -157,8 +180,9 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
     }
     return;
   }
-  bool imports = among(name, {"builtins.__import__", "importlib.import_module", "importlib.__import__", "pkgutil.resolve_name",
-                              "pydoc.locate", "sys.modules.get", "sys.modules.pop", "sys.modules.__getitem__"});
+  bool imports =
+      among(name, {"builtins.__import__", "importlib.import_module", "importlib.__import__", "pkgutil.resolve_name",
+                   "pydoc.locate", "sys.modules.get", "sys.modules.pop", "sys.modules.__getitem__"});
   if (imports) {
     for (const Value& v : eval(n)) {
       if (v.is(Kind::kName) && v.module) {
@@ -208,12 +232,16 @@ bool Analyser::only_parameters(NodeId start) {
         case K::kIdentifier: {
           std::uint32_t at = s_.lookup(s_.scope_of(n), s_.name_of(n));
           const std::string& name = s_.spelling(s_.name_of(n));
-          if (at == ~0u && !among(name, {"str", "zip", "range", "len", "int", "float", "enumerate", "map"})) return false;
+          if (at == ~0u && !among(name, {"str", "zip", "range", "len", "int", "float", "enumerate", "map"}))
+            return false;
           for (; at != ~0u; at = s_.binding(at).next) {
             const Binding& b = s_.binding(at);
-            if (b.how == Binding::How::kParameter) parameter = true;
-            else if (b.how == Binding::How::kValue || b.how == Binding::How::kElement) todo.push_back(b.node);
-            else if (b.how != Binding::How::kOpaque) return false;
+            if (b.how == Binding::How::kParameter)
+              parameter = true;
+            else if (b.how == Binding::How::kValue || b.how == Binding::How::kElement)
+              todo.push_back(b.node);
+            else if (b.how != Binding::How::kOpaque)
+              return false;
           }
           break;
         }
@@ -228,10 +256,21 @@ bool Analyser::only_parameters(NodeId start) {
           if (!among(name, {"join", "strip", "replace"})) return false;
           break;
         }
-        case K::kSubscript: case K::kInteger: case K::kSlice: case K::kBinary: case K::kCall: case K::kArguments: case K::kParenthesized:
-        case K::kTuple: case K::kUnary: break;
-        case K::kStringContent: case K::kStringStart: break;
-        default: if (tree_.kind(n) != "string_end") return false;
+        case K::kSubscript:
+        case K::kInteger:
+        case K::kSlice:
+        case K::kBinary:
+        case K::kCall:
+        case K::kArguments:
+        case K::kParenthesized:
+        case K::kTuple:
+        case K::kUnary:
+          break;
+        case K::kStringContent:
+        case K::kStringStart:
+          break;
+        default:
+          if (tree_.kind(n) != "string_end") return false;
       }
     }
   }
@@ -245,15 +284,18 @@ void Analyser::code_call(const Value& f, NodeId n, const Arguments& a) {
   bool all = source != kNoNode;
   for (const Value& v : sources) {
     bool compiled = v.is(Kind::kObject) && v.text == "builtins.compile";
-    if (v.known_string()) nested(v.text, n, false);
-    else if (!compiled && !(runs_text(name) && !v.is(Kind::kString))) all = false;
+    if (v.known_string())
+      nested(v.text, n, false);
+    else if (!compiled && !(runs_text(name) && !v.is(Kind::kString)))
+      all = false;
   }
   fact(FactKind::kUse, name, all ? "constant" : "computed", n);
   if (all || runs_text(name)) return;
   std::string_view word = std::string_view(name).substr(9);
   if (name == "builtins.eval" && source != kNoNode && a.positional.size() <= 3 && only_parameters(source))
     construct("computed-expression", std::string(word), n);
-  else construct("dynamic-code", std::string(word), n);
+  else
+    construct("dynamic-code", std::string(word), n);
 }
 
 void Analyser::nested(const std::string& source, NodeId at, bool must_parse) {
@@ -272,7 +314,8 @@ void Analyser::nested(const std::string& source, NodeId at, bool must_parse) {
     if (!must_parse) construct("unparsable-code", source.substr(0, 60), at);
     if (must_parse || !tree.ok()) return;
   }
-  for (Fact& inner : Analyser(tree.value(), depth_ + 1).run()) fact(inner.kind, std::move(inner.name), std::move(inner.detail), at);
+  for (Fact& inner : Analyser(tree.value(), depth_ + 1).run())
+    fact(inner.kind, std::move(inner.name), std::move(inner.detail), at);
 }
 
 }  // namespace hotcell::python

@@ -12,24 +12,26 @@ bool among(std::string_view name, std::initializer_list<std::string_view> list) 
 }
 
 bool is_literal(K kind) {
-  return kind == K::kTuple || kind == K::kList || kind == K::kDictionary || kind == K::kString || kind == K::kConcatenated ||
-         kind == K::kInteger || kind == K::kFloat || kind == K::kTrue || kind == K::kFalse || kind == K::kNone || kind == K::kSet ||
-         kind == K::kLambda;
+  return kind == K::kTuple || kind == K::kList || kind == K::kDictionary || kind == K::kString ||
+         kind == K::kConcatenated || kind == K::kInteger || kind == K::kFloat || kind == K::kTrue ||
+         kind == K::kFalse || kind == K::kNone || kind == K::kSet || kind == K::kLambda;
 }
 
 }  // namespace
 
 bool is_hard_dunder(std::string_view name) {
-  return among(name, {"__subclasses__", "__globals__", "__builtins__", "__closure__", "__loader__", "__import__", "f_globals",
-                      "f_locals", "f_builtins", "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code",
-                      "tb_frame", "func_globals", "im_func", "__bases__", "__base__", "__mro__", "__code__", "co_code",
-                      "__getattribute__", "__self__"});
+  return among(name, {"__subclasses__", "__globals__",  "__builtins__", "__closure__",      "__loader__",
+                      "__import__",     "f_globals",    "f_locals",     "f_builtins",       "gi_frame",
+                      "gi_code",        "cr_frame",     "cr_code",      "ag_frame",         "ag_code",
+                      "tb_frame",       "func_globals", "im_func",      "__bases__",        "__base__",
+                      "__mro__",        "__code__",     "co_code",      "__getattribute__", "__self__"});
 }
 
 Dunder Analyser::judge_dunder(NodeId n, const std::string& name) {
   bool dunder = name.size() > 4 && name.starts_with("__") && name.ends_with("__");
-  bool frame = name.starts_with("f_") || name.starts_with("gi_") || name.starts_with("cr_") || name.starts_with("ag_") ||
-               name.starts_with("tb_") || name.starts_with("co_") || name.starts_with("func_") || name == "mro";
+  bool frame = name.starts_with("f_") || name.starts_with("gi_") || name.starts_with("cr_") ||
+               name.starts_with("ag_") || name.starts_with("tb_") || name.starts_with("co_") ||
+               name.starts_with("func_") || name == "mro";
   if (!dunder && !frame) return Dunder::kNone;
   NodeId object = t_.field(n, "object"), parent = t_.parent(n);
   while (t_.kind(object) == K::kParenthesized) object = t_.first_named(object);
@@ -48,8 +50,9 @@ Dunder Analyser::judge_dunder(NodeId n, const std::string& name) {
       if (v.is(Kind::kName)) return true;
     return false;
   };
-  if (among(name, {"__globals__", "__builtins__", "__closure__", "__loader__", "__import__", "f_globals", "f_locals", "f_builtins",
-                   "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "func_globals", "co_code"})) {
+  if (among(name, {"__globals__", "__builtins__", "__closure__", "__loader__", "__import__", "f_globals", "f_locals",
+                   "f_builtins", "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "func_globals",
+                   "co_code"})) {
     // builtins.__import__ is a name like any other, and reported as one.
     return name == "__import__" && library() ? Dunder::kNone : Dunder::kWalk;
   }
@@ -102,13 +105,16 @@ void Analyser::check_format(std::string_view text, NodeId at) {
       std::size_t end = rest.find_first_of(".[]!:");
       std::string_view part = rest.substr(0, end);
       bool dunder = part.size() > 4 && part.starts_with("__") && part.ends_with("__");
-      if (part == "__class__") mild = true;
-      else if (dunder && !among(part, {"__name__", "__qualname__", "__module__", "__doc__"})) walk = true;
+      if (part == "__class__")
+        mild = true;
+      else if (dunder && !among(part, {"__name__", "__qualname__", "__module__", "__doc__"}))
+        walk = true;
       if (is_hard_dunder(part) || part == "f_code") walk = true;
       if (end == std::string_view::npos || rest[end] == '!' || rest[end] == ':') break;
       rest.remove_prefix(end);
     }
-    if (mild && !walk && field.find("__name__") == std::string_view::npos && field.find("__qualname__") == std::string_view::npos)
+    if (mild && !walk && field.find("__name__") == std::string_view::npos &&
+        field.find("__qualname__") == std::string_view::npos)
       walk = true;
     if (walk) construct("format-traversal", std::string(field), at);
   }

@@ -31,9 +31,11 @@ Values Evaluator::apply(const Value& function, const Value& argument, int depth)
     append_utf8(text, static_cast<std::uint32_t>(argument.number));
     return one(string_value(text));
   }
-  if (function.is(Kind::kName) && function.text == "builtins.ord" && argument.known_string() && argument.text.size() == 1)
+  if (function.is(Kind::kName) && function.text == "builtins.ord" && argument.known_string() &&
+      argument.text.size() == 1)
     return one(int_value(static_cast<unsigned char>(argument.text[0])));
-  if (function.is(Kind::kName) && function.text == "builtins.str") return one(argument.is(Kind::kString) ? argument : unknown_value());
+  if (function.is(Kind::kName) && function.text == "builtins.str")
+    return one(argument.is(Kind::kString) ? argument : unknown_value());
   if (function.is(Kind::kName) && function.text == "builtins.int" && argument.known_string()) {
     auto number = parse_integer(argument.text);
     return number ? one(int_value(*number)) : Values{};
@@ -76,7 +78,8 @@ Values Evaluator::call(const Value& f, NodeId call_node, int depth) {
 
 std::optional<Values> Evaluator::fold_builtin(std::string_view name, const Arguments& a, int depth) {
   Value x = first(a.at(0), depth);
-  if (name == "chr" || name == "ord") return apply(name_value(name == "chr" ? "builtins.chr" : "builtins.ord"), x, depth);
+  if (name == "chr" || name == "ord")
+    return apply(name_value(name == "chr" ? "builtins.chr" : "builtins.ord"), x, depth);
   if (name == "str" || name == "repr" || name == "ascii" || name == "format") {
     if (a.positional.empty()) return one(string_value(""));
     if (x.is(Kind::kInt)) return one(string_value(std::to_string(x.number)));
@@ -107,8 +110,10 @@ std::optional<Values> Evaluator::fold_builtin(std::string_view name, const Argum
     if (base_node == kNoNode) return x.is(Kind::kInt) ? one(x) : apply(name_value("builtins.int"), x, depth);
     Value base = first(base_node, depth);
     if (!x.known_string() || !base.is(Kind::kInt)) return Values{};
-    auto number = parse_integer(base.number == 16 && !x.text.starts_with("0x") ? "0x" + x.text : base.number == 2 && !x.text.starts_with("0b") ? "0b" + x.text
-                                : base.number == 8 && !x.text.starts_with("0o") ? "0o" + x.text : x.text);
+    auto number = parse_integer(base.number == 16 && !x.text.starts_with("0x")  ? "0x" + x.text
+                                : base.number == 2 && !x.text.starts_with("0b") ? "0b" + x.text
+                                : base.number == 8 && !x.text.starts_with("0o") ? "0o" + x.text
+                                                                                : x.text);
     return number ? one(int_value(*number)) : Values{};
   }
   if (name == "list" || name == "tuple" || name == "set" || name == "iter" || name == "sorted" || name == "reversed") {
@@ -216,14 +221,20 @@ std::optional<Value> Evaluator::format_string(const Value& format, const Argumen
     if (close == std::string::npos) return out;
     std::string field = format.text.substr(i + 1, close - i - 1);
     NodeId node = kNoNode;
-    if (field.empty()) node = a.at(next++);
-    else if (auto number = field.find_first_not_of("0123456789") == std::string::npos ? parse_integer(field) : std::nullopt)
+    if (field.empty())
+      node = a.at(next++);
+    else if (auto number =
+                 field.find_first_not_of("0123456789") == std::string::npos ? parse_integer(field) : std::nullopt)
       node = a.at(static_cast<std::size_t>(*number));
-    else node = a.keyword(field);
+    else
+      node = a.keyword(field);
     Value v = first(node, depth);
-    if (v.is(Kind::kInt)) out.text += std::to_string(v.number);
-    else if (v.is(Kind::kString)) out.text += v.text;
-    else return out;
+    if (v.is(Kind::kInt))
+      out.text += std::to_string(v.number);
+    else if (v.is(Kind::kString))
+      out.text += v.text;
+    else
+      return out;
     out.partial = v.partial;
     if (out.partial) return out;
     i = close;
@@ -276,8 +287,10 @@ std::optional<Values> Evaluator::fold_method(std::string_view name, const Value&
   if (name == "lower" || name == "casefold" || name == "upper" || name == "swapcase") {
     for (char& c : out.text) {
       bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
-      if (upper && name != "upper") c = static_cast<char>(c | 0x20);
-      else if (lower && (name == "upper" || name == "swapcase")) c = static_cast<char>(c & ~0x20);
+      if (upper && name != "upper")
+        c = static_cast<char>(c | 0x20);
+      else if (lower && (name == "upper" || name == "swapcase"))
+        c = static_cast<char>(c & ~0x20);
     }
     return one(out);
   }
@@ -288,7 +301,9 @@ std::optional<Values> Evaluator::fold_method(std::string_view name, const Value&
     std::size_t from = name == "rstrip" ? 0 : out.text.find_first_not_of(chars.text);
     if (from == std::string::npos) return one(string_value("", self.bytes));
     std::size_t to = name == "lstrip" ? std::string::npos : out.text.find_last_not_of(chars.text);
-    out.text = to == std::string::npos && name != "lstrip" ? "" : out.text.substr(from, to == std::string::npos ? to : to - from + 1);
+    out.text = to == std::string::npos && name != "lstrip"
+                   ? ""
+                   : out.text.substr(from, to == std::string::npos ? to : to - from + 1);
     return one(out);
   }
   if (name == "replace") {
@@ -326,8 +341,8 @@ std::optional<Values> Evaluator::fold_decoder(std::string_view name, const Argum
   auto result = [](std::optional<std::string> text, bool bytes) {
     return text ? one(string_value(std::move(*text), bytes)) : Values{};
   };
-  bool base64 = name == "base64.b64decode" || name == "base64.standard_b64decode" || name == "base64.urlsafe_b64decode" ||
-                name == "binascii.a2b_base64" || name == "base64.decodebytes";
+  bool base64 = name == "base64.b64decode" || name == "base64.standard_b64decode" ||
+                name == "base64.urlsafe_b64decode" || name == "binascii.a2b_base64" || name == "base64.decodebytes";
   bool hex = name == "binascii.unhexlify" || name == "binascii.a2b_hex" || name == "base64.b16decode";
   bool known = base64 || hex || name == "base64.b32decode" || name == "codecs.decode" || name == "codecs.encode" ||
                name == "operator.add" || name == "operator.concat" || name == "operator.getitem";

@@ -76,16 +76,26 @@ Values Evaluator::eval_binary(NodeId n, int depth) {
       if (l.is(Kind::kInt) && r.is(Kind::kInt)) {
         std::int64_t a = l.number, b = r.number, most = std::int64_t{1} << 31;
         bool small = a < most && a > -most && b < most && b > -most;
-        if (op == "+" && small) v = int_value(a + b);
-        else if (op == "-" && small) v = int_value(a - b);
-        else if (op == "*" && small) v = int_value(a * b);
-        else if (op == "^") v = int_value(a ^ b);
-        else if (op == "&") v = int_value(a & b);
-        else if (op == "|") v = int_value(a | b);
-        else if (op == "%" && b > 0) v = int_value(((a % b) + b) % b);
-        else if (op == "//" && b > 0 && a >= 0) v = int_value(a / b);
-        else if (op == "<<" && b >= 0 && b < 31 && a >= 0 && a < most) v = int_value(a << b);
-        else if (op == ">>" && b >= 0 && b < 63) v = int_value(a >> b);
+        if (op == "+" && small)
+          v = int_value(a + b);
+        else if (op == "-" && small)
+          v = int_value(a - b);
+        else if (op == "*" && small)
+          v = int_value(a * b);
+        else if (op == "^")
+          v = int_value(a ^ b);
+        else if (op == "&")
+          v = int_value(a & b);
+        else if (op == "|")
+          v = int_value(a | b);
+        else if (op == "%" && b > 0)
+          v = int_value(((a % b) + b) % b);
+        else if (op == "//" && b > 0 && a >= 0)
+          v = int_value(a / b);
+        else if (op == "<<" && b >= 0 && b < 31 && a >= 0 && a < most)
+          v = int_value(a << b);
+        else if (op == ">>" && b >= 0 && b < 63)
+          v = int_value(a >> b);
         else if (op == "**" && b >= 0 && b < 62) {
           std::int64_t p = 1;
           bool fits = true;
@@ -110,7 +120,8 @@ Values Evaluator::eval_binary(NodeId n, int depth) {
       } else if (op == "*" && (l.known_string() || r.known_string()) && (l.is(Kind::kInt) || r.is(Kind::kInt))) {
         const Value& s = l.is(Kind::kInt) ? r : l;
         std::int64_t times = l.is(Kind::kInt) ? l.number : r.number;
-        if (times <= 0) v = string_value("", s.bytes);
+        if (times <= 0)
+          v = string_value("", s.bytes);
         else if (s.text.empty() || static_cast<std::size_t>(times) <= kMaxConstant / s.text.size()) {
           v = string_value("", s.bytes);
           for (std::int64_t i = 0; i < times; ++i) v.text += s.text;
@@ -169,15 +180,22 @@ Values Evaluator::eval_slice(const Value& v, NodeId slice, int depth) {
   auto clamp = [&](std::int64_t i, std::int64_t low, std::int64_t high) {
     return std::clamp(i < 0 ? i + size : i, low, high);
   };
-  std::int64_t begin = step > 0 ? clamp(part[0].value_or(0), 0, size) : part[0] ? clamp(*part[0], -1, size - 1) : size - 1;
-  std::int64_t end = step > 0 ? part[1] ? clamp(*part[1], 0, size) : size : part[1] ? clamp(*part[1], -1, size - 1) : -1;
+  std::int64_t begin = step > 0  ? clamp(part[0].value_or(0), 0, size)
+                       : part[0] ? clamp(*part[0], -1, size - 1)
+                                 : size - 1;
+  std::int64_t end = step > 0  ? part[1] ? clamp(*part[1], 0, size) : size
+                     : part[1] ? clamp(*part[1], -1, size - 1)
+                               : -1;
   std::vector<Value> chosen;
-  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step) chosen.push_back((*items)[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
+    chosen.push_back((*items)[static_cast<std::size_t>(i)]);
   if (v.is(Kind::kList)) return one(list_value(std::move(chosen)));
   Value text = string_value("", v.bytes);
   for (const Value& c : chosen) {
-    if (v.bytes) text.text += static_cast<char>(c.number);
-    else text.text += c.text;
+    if (v.bytes)
+      text.text += static_cast<char>(c.number);
+    else
+      text.text += c.text;
   }
   return one(text);
 }
@@ -226,7 +244,8 @@ Values Evaluator::subscript(const Value& v, const Value& key, int depth) {
       }
       return out;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -61,8 +61,9 @@ std::optional<Values> Evaluator::fold_path(const Value& f, const Arguments& a, i
     }
     return out;
   }
-  if (name == "os.path.expanduser" || name == "os.path.abspath" || name == "os.path.realpath" || name == "os.path.normpath" ||
-      name == "os.fspath" || name == "os.fsencode" || name == "os.fsdecode" || name == "os.path.expandvars") {
+  if (name == "os.path.expanduser" || name == "os.path.abspath" || name == "os.path.realpath" ||
+      name == "os.path.normpath" || name == "os.fspath" || name == "os.fsencode" || name == "os.fsdecode" ||
+      name == "os.path.expandvars") {
     Values out, paths = eval(a.at(0), depth);
     for (const Value& p : paths) {
       Value path = plain_path(p);
@@ -79,7 +80,8 @@ std::optional<Values> Evaluator::fold_path(const Value& f, const Arguments& a, i
   return std::nullopt;
 }
 
-std::optional<Values> Evaluator::fold_path_method(std::string_view method, const Value& self, const Arguments& a, int depth) {
+std::optional<Values> Evaluator::fold_path_method(std::string_view method, const Value& self, const Arguments& a,
+                                                  int depth) {
   Value path = plain_path(self);
   if (method == "joinpath") {
     for (NodeId n : a.positional) path = join_path(path, plain_path(first(n, depth)));
@@ -94,7 +96,8 @@ std::optional<Values> Evaluator::fold_path_method(std::string_view method, const
     return one(path_object(path));
   }
   if (method == "name") return one(unknown_value());
-  if (method == "with_name" || method == "with_suffix" || method == "glob" || method == "rglob" || method == "iterdir") {
+  if (method == "with_name" || method == "with_suffix" || method == "glob" || method == "rglob" ||
+      method == "iterdir") {
     // What is below or beside it: the beginning stays.
     if (!path.is(Kind::kString)) return one(path_object(unknown_value()));
     if (method.starts_with("with_")) {

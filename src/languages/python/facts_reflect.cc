@@ -96,7 +96,8 @@ std::optional<Values> Evaluator::fold_reflection(const Value& f, const Arguments
   if (name == "builtins.vars" || name == "builtins.globals" || name == "builtins.locals") {
     if (!a.positional.empty()) {
       Values out, objects = eval(a.at(0), depth);
-      for (const Value& o : objects) add_values(out, o.is(Kind::kName) ? member(o, "__dict__", depth) : one(unknown_value()));
+      for (const Value& o : objects)
+        add_values(out, o.is(Kind::kName) ? member(o, "__dict__", depth) : one(unknown_value()));
       return out;
     }
     Value names;
@@ -112,8 +113,8 @@ std::optional<Values> Evaluator::fold_reflection(const Value& f, const Arguments
     names.text = "builtins.globals";
     return subscript(names, first(a.at(0), depth), depth);
   }
-  if (name == "functools.partial" || name == "builtins.staticmethod" || name == "copy.copy" || name == "functools.wraps" ||
-      name == "functools.lru_cache" || name == "functools.cache")
+  if (name == "functools.partial" || name == "builtins.staticmethod" || name == "copy.copy" ||
+      name == "functools.wraps" || name == "functools.lru_cache" || name == "functools.cache")
     return a.positional.empty() ? Values{} : eval(a.at(0), depth);
   if (name == "functools.reduce" && a.positional.size() == 3) {
     Values functions = eval(a.at(0), depth), at = eval(a.at(2), depth);

@@ -32,8 +32,7 @@ Scopes::Scopes(const PyTree& tree) : t_(tree) {
       if (name != kNoNode && t_.kind(name) == K::kIdentifier)
         bind_identifier(scope, name, {Binding::How::kDefinition, n});
       if (kind != K::kClass) bind_parameters(n, t_.field(n, "parameters"), inner);
-      if (kind == K::kLambda)
-        bind_raw(inner, kReturned, {Binding::How::kValue, t_.field(n, "body")});
+      if (kind == K::kLambda) bind_raw(inner, kReturned, {Binding::How::kValue, t_.field(n, "body")});
       continue;
     }
     visit(n, scope);
@@ -105,8 +104,10 @@ void Scopes::bind_raw(std::uint32_t scope, NameId name, Binding b) {
   if (slot.count + 1 == kMostBindings && scope != kCalls) b.how = Binding::How::kOpaque;
   auto at = static_cast<std::uint32_t>(bindings_.size());
   bindings_.push_back(b);
-  if (added) slot.first = at;
-  else bindings_[slot.last].next = at;
+  if (added)
+    slot.first = at;
+  else
+    bindings_[slot.last].next = at;
   slot.last = at;
   ++slot.count;
 }
@@ -126,7 +127,9 @@ void Scopes::bind_identifier(std::uint32_t scope, NodeId identifier, Binding b) 
 
 void Scopes::bind_target(std::uint32_t scope, NodeId target, Binding b, int depth) {
   switch (t_.kind(target)) {
-    case K::kIdentifier: bind_identifier(scope, target, b); return;
+    case K::kIdentifier:
+      bind_identifier(scope, target, b);
+      return;
     case K::kAttribute: {
       NodeId attribute = t_.field(target, "attribute");
       if (attribute != kNoNode) bind_identifier(kAttributes, attribute, b);
@@ -150,15 +153,18 @@ void Scopes::bind_target(std::uint32_t scope, NodeId target, Binding b, int dept
       std::int32_t index = 0;
       for (NodeId c = t_.first_named(target); c != kNoNode; c = t_.next_named(c), ++index) {
         Binding part = b;
-        if (pairs) part.node = element;
-        else part.index = b.index < 0 ? index : -2;
+        if (pairs)
+          part.node = element;
+        else
+          part.index = b.index < 0 ? index : -2;
         if (part.index == -2 || (pairs && element == kNoNode)) part = {};
         bind_target(scope, c, part, depth + 1);
         if (element != kNoNode) element = t_.next_named(element);
       }
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -174,8 +180,9 @@ void Scopes::bind_imports(NodeId n, std::uint32_t scope) {
     if (dotted == kNoNode) continue;
     NodeId target = kind == K::kAliased ? t_.field(c, "alias") : t_.first_named(dotted);
     if (target == kNoNode || t_.kind(target) != K::kIdentifier) continue;
-    Binding::How how = from ? Binding::How::kFrom
-                       : kind == K::kAliased ? Binding::How::kImportAs : Binding::How::kImportTop;
+    Binding::How how = from                  ? Binding::How::kFrom
+                       : kind == K::kAliased ? Binding::How::kImportAs
+                                             : Binding::How::kImportTop;
     bind_identifier(scope, target, {relative ? Binding::How::kOpaque : how, dotted});
   }
 }
@@ -225,16 +232,24 @@ void Scopes::visit(NodeId n, std::uint32_t scope) {
   using How = Binding::How;
   switch (t_.kind(n)) {
     case K::kImport:
-    case K::kImportFrom: bind_imports(n, scope); break;
+    case K::kImportFrom:
+      bind_imports(n, scope);
+      break;
     case K::kAssignment: {
       NodeId value = t_.field(n, "right");
       if (value != kNoNode) bind_target(scope, t_.field(n, "left"), {How::kValue, value}, 0);
       break;
     }
-    case K::kAugmented: bind_target(scope, t_.field(n, "left"), {}, 0); break;
-    case K::kNamed: bind_target(scope, t_.field(n, "name"), {How::kValue, t_.field(n, "value")}, 0); break;
+    case K::kAugmented:
+      bind_target(scope, t_.field(n, "left"), {}, 0);
+      break;
+    case K::kNamed:
+      bind_target(scope, t_.field(n, "name"), {How::kValue, t_.field(n, "value")}, 0);
+      break;
     case K::kFor:
-    case K::kForIn: bind_target(scope, t_.field(n, "left"), {How::kElement, t_.field(n, "right")}, 0); break;
+    case K::kForIn:
+      bind_target(scope, t_.field(n, "left"), {How::kElement, t_.field(n, "right")}, 0);
+      break;
     case K::kAsPattern: {
       NodeId alias = t_.field(n, "alias");
       bool with = t_.kind(t_.parent(n)) == K::kWithItem;
@@ -247,7 +262,9 @@ void Scopes::visit(NodeId n, std::uint32_t scope) {
       break;
     }
     case K::kKeywordPattern:
-    case K::kCasePattern: bind_pattern(n, scope); break;
+    case K::kCasePattern:
+      bind_pattern(n, scope);
+      break;
     case K::kGlobal:
     case K::kNonlocal:
       for (NodeId c = t_.first_named(n); c != kNoNode && scope != 0; c = t_.next_named(c))
@@ -257,8 +274,11 @@ void Scopes::visit(NodeId n, std::uint32_t scope) {
     case K::kReturn:
       if (NodeId value = t_.first_named(n); value != kNoNode) bind_raw(scope, kReturned, {How::kValue, value});
       break;
-    case K::kCall: note_call(n); break;
-    default: break;
+    case K::kCall:
+      note_call(n);
+      break;
+    default:
+      break;
   }
 }
 

@@ -21,9 +21,10 @@ bool is_sql(std::string_view text) {
   std::string head = lowered(text.substr(begin, 200));
   auto has = [&](std::string_view word) { return head.find(word) != std::string::npos; };
   return (head.starts_with("select ") && has(" from ")) || head.starts_with("insert into ") ||
-         (head.starts_with("update ") && has(" set ")) || head.starts_with("delete from ") || head.starts_with("drop table ") ||
-         head.starts_with("drop database ") || head.starts_with("alter table ") || head.starts_with("create table ") ||
-         head.starts_with("exec ") || (head.starts_with("union ") && has("select "));
+         (head.starts_with("update ") && has(" set ")) || head.starts_with("delete from ") ||
+         head.starts_with("drop table ") || head.starts_with("drop database ") || head.starts_with("alter table ") ||
+         head.starts_with("create table ") || head.starts_with("exec ") ||
+         (head.starts_with("union ") && has("select "));
 }
 
 }  // namespace
@@ -58,10 +59,10 @@ void Analyser::on_string(NodeId n) {
       dunder_texts_.emplace_back(*text, n);
   if (raw.size() < 14) return;
   std::size_t quote = raw.find_first_of("\"'");
-  std::string_view inner = raw.substr(raw.find_first_not_of("\"'", quote == std::string_view::npos ? 0 : quote) ==
-                                              std::string_view::npos
-                                          ? 0
-                                          : raw.find_first_not_of("\"'", quote));
+  std::string_view inner =
+      raw.substr(raw.find_first_not_of("\"'", quote == std::string_view::npos ? 0 : quote) == std::string_view::npos
+                     ? 0
+                     : raw.find_first_not_of("\"'", quote));
   if (is_sql(inner) && built_from_parts(n)) construct("sql-interpolation", std::string(inner.substr(0, 60)), n);
   if (raw.find("../../") != std::string_view::npos || (raw.find("/../") != std::string_view::npos && raw.size() >= 18))
     construct("path-traversal", std::string(raw.substr(0, 80)), n);
@@ -73,7 +74,8 @@ void Analyser::on_string(NodeId n) {
 void Analyser::check_secret(std::string_view text, NodeId at) {
   std::size_t key = text.find("AKIA");
   if (key != std::string_view::npos && text.size() >= key + 20 &&
-      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(key), text.begin() + static_cast<std::ptrdiff_t>(key) + 20, is_upper_or_digit))
+      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(key), text.begin() + static_cast<std::ptrdiff_t>(key) + 20,
+                  is_upper_or_digit))
     return construct("secret-literal", "an AWS access key", at);
   if (text.find("-----BEGIN ") != std::string_view::npos && text.find("PRIVATE KEY-----") != std::string_view::npos)
     return construct("secret-literal", "a private key", at);
@@ -84,7 +86,8 @@ void Analyser::check_secret(std::string_view text, NodeId at) {
   }
   // name = "…" inside a text: configuration that is carried along.
   std::string low = lowered(text.substr(0, 4096));
-  for (std::string_view word : {"api_key", "api-key", "apikey", "api_secret", "secret_key", "password", "passwd", "auth_token"}) {
+  for (std::string_view word :
+       {"api_key", "api-key", "apikey", "api_secret", "secret_key", "password", "passwd", "auth_token"}) {
     std::size_t hit = low.find(word);
     if (hit == std::string::npos) continue;
     std::size_t i = low.find_first_not_of(" \t\"'", hit + word.size());

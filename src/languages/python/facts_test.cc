@@ -32,16 +32,34 @@ TEST(PythonFacts, ModulesThroughModules) {
   EXPECT_TRUE(has_fact(facts, kImport, "sys"));
   EXPECT_TRUE(has_fact(facts, kConstruct, "module-through-module", "typing.sys"));
   EXPECT_TRUE(has_fact(facts_of("import random\nrandom._os.system('x')"), kUse, "os.system", "call"));
-  EXPECT_TRUE(has_fact(facts_of("import typing\nmatch typing:\n  case object(sys=s): s.exit()"), kUse, "sys.exit", "call"));
+  EXPECT_TRUE(
+      has_fact(facts_of("import typing\nmatch typing:\n  case object(sys=s): s.exit()"), kUse, "sys.exit", "call"));
   EXPECT_FALSE(has_fact(facts_of("from scipy import io, signal\nimport os.path"), kConstruct, "module-through-module"));
 }
 
 TEST(PythonFacts, TextsAreFolded) {
-  for (const char* name : {"'o' + 's'", "f'{\"o\"}s'", "''.join(['o', 's'])", "'%ss' % 'o'", "'{}s'.format('o')", "chr(111) + chr(115)",
-                           "bytes([111, 115]).decode()", "bytes.fromhex('6f73').decode()", "'so'[::-1]", "'xos'[1:]", "'OS'.lower()",
-                           "'o-s'.replace('-', '')", "''.join(map(chr, [111, 115]))", "''.join(chr(c) for c in (111, 115))",
-                           "''.join([chr(c - 1) for c in [112, 116]])", "'o' 's'", "'\\x6fs'", "('a', 'os')[1]", "{'k': 'os'}['k']",
-                           "str(b'os', 'utf-8')", "''.join(reversed('so'))", "'oxs'.split('x')[0] + 's'"})
+  for (const char* name : {"'o' + 's'",
+                           "f'{\"o\"}s'",
+                           "''.join(['o', 's'])",
+                           "'%ss' % 'o'",
+                           "'{}s'.format('o')",
+                           "chr(111) + chr(115)",
+                           "bytes([111, 115]).decode()",
+                           "bytes.fromhex('6f73').decode()",
+                           "'so'[::-1]",
+                           "'xos'[1:]",
+                           "'OS'.lower()",
+                           "'o-s'.replace('-', '')",
+                           "''.join(map(chr, [111, 115]))",
+                           "''.join(chr(c) for c in (111, 115))",
+                           "''.join([chr(c - 1) for c in [112, 116]])",
+                           "'o' 's'",
+                           "'\\x6fs'",
+                           "('a', 'os')[1]",
+                           "{'k': 'os'}['k']",
+                           "str(b'os', 'utf-8')",
+                           "''.join(reversed('so'))",
+                           "'oxs'.split('x')[0] + 's'"})
     EXPECT_TRUE(has_fact(facts_of(cat("__import__(", name, ").system('x')")), kUse, "os.system", "call")) << name;
   EXPECT_TRUE(has_fact(facts_of("import base64 as b\n__import__(b.b64decode(b'b3M=').decode())"), kImport, "os"));
   EXPECT_TRUE(has_fact(facts_of("import codecs\n__import__(codecs.decode('bf', 'rot13'))"), kImport, "os"));
@@ -65,7 +83,8 @@ TEST(PythonFacts, Paths) {
   EXPECT_TRUE(has_fact(facts_of("open('/etc//x/../shadow')"), FactKind::kReadPath, "/etc/shadow"));
   EXPECT_TRUE(has_fact(facts_of("open('/etc/x', 'a')"), FactKind::kWritePath, "/etc/x"));
   EXPECT_TRUE(has_fact(facts_of("open('/etc/x', mode='w')"), FactKind::kWritePath, "/etc/x"));
-  EXPECT_TRUE(has_fact(facts_of("from pathlib import Path\n(Path('/etc') / 'x').write_text('')"), FactKind::kWritePath, "/etc/x"));
+  EXPECT_TRUE(has_fact(facts_of("from pathlib import Path\n(Path('/etc') / 'x').write_text('')"), FactKind::kWritePath,
+                       "/etc/x"));
   EXPECT_TRUE(has_fact(facts_of("import os\nopen(os.path.join('/srv', 'x'))"), FactKind::kReadPath, "/srv/x"));
   EXPECT_TRUE(has_fact(facts_of("import os\nopen(os.path.expanduser('~/.ssh/id'))"), FactKind::kReadPath, "~/.ssh/id"));
   EXPECT_TRUE(has_fact(facts_of("open(f'/proc/{p}/environ')"), FactKind::kReadPath, "/proc/"));
@@ -76,11 +95,14 @@ TEST(PythonFacts, Paths) {
 }
 
 TEST(PythonFacts, HostsAndCommands) {
-  EXPECT_TRUE(has_fact(facts_of("import requests\nu = 'http://a.b/c'\nrequests.get(u)"), FactKind::kHost, "http://a.b/c"));
+  EXPECT_TRUE(
+      has_fact(facts_of("import requests\nu = 'http://a.b/c'\nrequests.get(u)"), FactKind::kHost, "http://a.b/c"));
   EXPECT_TRUE(has_fact(facts_of("import socket\ns = socket.socket()\ns.connect(('a.b', 1))"), FactKind::kHost, "a.b"));
-  EXPECT_TRUE(has_fact(facts_of("import subprocess\nsubprocess.run(['rm', '-rf', x])"), FactKind::kCommand, "rm", "rm -rf ?"));
+  EXPECT_TRUE(
+      has_fact(facts_of("import subprocess\nsubprocess.run(['rm', '-rf', x])"), FactKind::kCommand, "rm", "rm -rf ?"));
   EXPECT_TRUE(has_fact(facts_of("import os\nos.system('ls   -l')"), FactKind::kCommand, "ls", "ls -l"));
-  EXPECT_TRUE(has_fact(facts_of("from subprocess import run\nrun('x', shell=True)"), kUse, "subprocess.run", "shell=True"));
+  EXPECT_TRUE(
+      has_fact(facts_of("from subprocess import run\nrun('x', shell=True)"), kUse, "subprocess.run", "shell=True"));
 }
 
 TEST(PythonFacts, IdentifiersAreNormalised) {
@@ -88,7 +110,10 @@ TEST(PythonFacts, IdentifiersAreNormalised) {
   EXPECT_EQ(normalise_identifier("__\xef\xbd\x89\xef\xbd\x8d\xef\xbd\x90ort__"), "__import__");
   EXPECT_EQ(normalise_identifier("\xe2\x84\xaf\xf0\x9d\x93\x8b\xc2\xaa\xe2\x84\x93"), "eval");
   EXPECT_EQ(normalise_identifier("\xef\xac\x81le"), "file");
-  EXPECT_EQ(normalise_identifier("gr\xc3\xb6\xc3\x9f""e"), "gr\xc3\xb6\xc3\x9f""e");
+  EXPECT_EQ(normalise_identifier("gr\xc3\xb6\xc3\x9f"
+                                 "e"),
+            "gr\xc3\xb6\xc3\x9f"
+            "e");
 }
 
 TEST(PythonFacts, CommentsAndTextsAreNotCode) {
@@ -96,8 +121,9 @@ TEST(PythonFacts, CommentsAndTextsAreNotCode) {
 }
 
 TEST(PythonFacts, OrdinaryDundersAreNotWalks) {
-  for (const char* code : {"if __name__ == '__main__': pass", "class A:\n  def __init__(self): super().__init__()", "x.__class__.__name__",
-                           "print(__file__, __doc__)", "f.__name__", "len.__doc__", "a.__len__()"})
+  for (const char* code :
+       {"if __name__ == '__main__': pass", "class A:\n  def __init__(self): super().__init__()", "x.__class__.__name__",
+        "print(__file__, __doc__)", "f.__name__", "len.__doc__", "a.__len__()"})
     EXPECT_FALSE(has_fact(facts_of(code), kConstruct, "dunder-walk")) << code;
 }
 
@@ -110,16 +136,30 @@ TEST(PythonFacts, HostileInputIsBounded) {
   };
   std::string chain, wide;
   for (int i = 0; i < 3000; ++i) chain += cat("a", i, " = a", i + 1, " + a", i + 1, "\n");
-  for (int i = 0; i < 3000; ++i) wide += cat("f = f.g(f, f)\nx", i % 7, " = [x", (i + 1) % 7, ", x", (i + 3) % 7, "]\n");
+  for (int i = 0; i < 3000; ++i)
+    wide += cat("f = f.g(f, f)\nx", i % 7, " = [x", (i + 1) % 7, ", x", (i + 3) % 7, "]\n");
   std::string doubling = "s = 'aaaaaaaaaaaaaaaa'\n";
   for (int i = 0; i < 60; ++i) doubling += cat("s", i, " = ", i == 0 ? "s" : cat("s", i - 1), " * 2\n");
   std::string sources[] = {
-      cat("x = ", repeat("(", 3000), "1", repeat(")", 3000)), cat("x = ", repeat("f(", 3000), "1", repeat(")", 3000)),
-      cat("x = a", repeat(".b()", 20000)), cat("x = 'a'", repeat(" + 'a'", 20000)), cat("x = ", repeat("[", 3000), repeat("]", 3000)),
-      repeat("while True:\n", 1), chain + "__import__(a0)", wide + "__import__(x0)", doubling + "__import__(s59)",
-      cat("match x:\n  case ", repeat("A(b=", 500), "c", repeat(")", 500), ": pass"), repeat("def f(): return f()\n", 2000) + "f()",
-      cat("eval(", repeat("'\\\\x41'", 5000), ")"), "import\nfrom\nfrom . import\nclass\ndef (\n@\n", std::string("\xff\xfe\x00\x01", 4),
-      cat("x = ''.join(", repeat("[y for y in ", 200), "'ab'", repeat("]", 200), ")"), "'a' * 10**18", "'%' % 1", "'{'.format(1)", "''[::0]",
+      cat("x = ", repeat("(", 3000), "1", repeat(")", 3000)),
+      cat("x = ", repeat("f(", 3000), "1", repeat(")", 3000)),
+      cat("x = a", repeat(".b()", 20000)),
+      cat("x = 'a'", repeat(" + 'a'", 20000)),
+      cat("x = ", repeat("[", 3000), repeat("]", 3000)),
+      repeat("while True:\n", 1),
+      chain + "__import__(a0)",
+      wide + "__import__(x0)",
+      doubling + "__import__(s59)",
+      cat("match x:\n  case ", repeat("A(b=", 500), "c", repeat(")", 500), ": pass"),
+      repeat("def f(): return f()\n", 2000) + "f()",
+      cat("eval(", repeat("'\\\\x41'", 5000), ")"),
+      "import\nfrom\nfrom . import\nclass\ndef (\n@\n",
+      std::string("\xff\xfe\x00\x01", 4),
+      cat("x = ''.join(", repeat("[y for y in ", 200), "'ab'", repeat("]", 200), ")"),
+      "'a' * 10**18",
+      "'%' % 1",
+      "'{'.format(1)",
+      "''[::0]",
   };
   for (const std::string& source : sources) {
     auto tree = parse_source(Grammar::kPython, source);

@@ -6,37 +6,92 @@ namespace hotcell::python {
 
 const KindTable<K>::Names& kind_names() {
   static const KindTable<K>::Names names = {
-      {"identifier", K::kIdentifier}, {"attribute", K::kAttribute}, {"call", K::kCall}, {"subscript", K::kSubscript},
-      {"string", K::kString}, {"concatenated_string", K::kConcatenated}, {"integer", K::kInteger},
-      {"float", K::kFloat}, {"true", K::kTrue}, {"false", K::kFalse}, {"none", K::kNone},
-      {"binary_operator", K::kBinary}, {"unary_operator", K::kUnary}, {"boolean_operator", K::kBoolean},
-      {"conditional_expression", K::kConditional}, {"list", K::kList}, {"tuple", K::kTuple}, {"set", K::kSet},
-      {"dictionary", K::kDictionary}, {"pair", K::kPair}, {"expression_list", K::kExpressionList},
-      {"parenthesized_expression", K::kParenthesized}, {"list_comprehension", K::kListComp},
-      {"set_comprehension", K::kSetComp}, {"dictionary_comprehension", K::kDictComp},
-      {"generator_expression", K::kGenerator}, {"for_in_clause", K::kForIn}, {"lambda", K::kLambda},
-      {"named_expression", K::kNamed}, {"await", K::kAwait}, {"slice", K::kSlice}, {"list_splat", K::kListSplat},
-      {"dictionary_splat", K::kDictSplat}, {"argument_list", K::kArguments},
-      {"keyword_argument", K::kKeywordArgument}, {"import_statement", K::kImport},
-      {"import_from_statement", K::kImportFrom}, {"future_import_statement", K::kFutureImport},
-      {"aliased_import", K::kAliased}, {"dotted_name", K::kDotted}, {"relative_import", K::kRelative},
-      {"wildcard_import", K::kWildcard}, {"assignment", K::kAssignment}, {"augmented_assignment", K::kAugmented},
-      {"for_statement", K::kFor}, {"while_statement", K::kWhile}, {"with_item", K::kWithItem},
-      {"as_pattern", K::kAsPattern}, {"as_pattern_target", K::kAsTarget}, {"except_clause", K::kExcept},
-      {"function_definition", K::kFunction}, {"class_definition", K::kClass},
-      {"decorated_definition", K::kDecorated}, {"decorator", K::kDecorator}, {"parameters", K::kParameters},
-      {"lambda_parameters", K::kLambdaParameters}, {"default_parameter", K::kDefaultParameter},
-      {"typed_parameter", K::kTypedParameter}, {"typed_default_parameter", K::kTypedDefaultParameter},
-      {"list_splat_pattern", K::kListSplatPattern}, {"dictionary_splat_pattern", K::kDictSplatPattern},
-      {"pattern_list", K::kPatternList}, {"tuple_pattern", K::kTuplePattern}, {"list_pattern", K::kListPattern},
-      {"global_statement", K::kGlobal}, {"nonlocal_statement", K::kNonlocal}, {"return_statement", K::kReturn},
-      {"yield", K::kYield}, {"break_statement", K::kBreak}, {"raise_statement", K::kRaise},
-      {"match_statement", K::kMatch}, {"case_clause", K::kCaseClause}, {"case_pattern", K::kCasePattern},
-      {"class_pattern", K::kClassPattern}, {"keyword_pattern", K::kKeywordPattern}, {"type", K::kType},
-      {"comment", K::kComment}, {"interpolation", K::kInterpolation}, {"string_content", K::kStringContent},
-      {"escape_sequence", K::kEscape}, {"string_start", K::kStringStart}, {"exec_statement", K::kExecStatement},
-      {"block", K::kBlock}, {"expression_statement", K::kExpressionStatement},
-      {"comparison_operator", K::kComparison}, {"if_clause", K::kIfClause},
+      {"identifier", K::kIdentifier},
+      {"attribute", K::kAttribute},
+      {"call", K::kCall},
+      {"subscript", K::kSubscript},
+      {"string", K::kString},
+      {"concatenated_string", K::kConcatenated},
+      {"integer", K::kInteger},
+      {"float", K::kFloat},
+      {"true", K::kTrue},
+      {"false", K::kFalse},
+      {"none", K::kNone},
+      {"binary_operator", K::kBinary},
+      {"unary_operator", K::kUnary},
+      {"boolean_operator", K::kBoolean},
+      {"conditional_expression", K::kConditional},
+      {"list", K::kList},
+      {"tuple", K::kTuple},
+      {"set", K::kSet},
+      {"dictionary", K::kDictionary},
+      {"pair", K::kPair},
+      {"expression_list", K::kExpressionList},
+      {"parenthesized_expression", K::kParenthesized},
+      {"list_comprehension", K::kListComp},
+      {"set_comprehension", K::kSetComp},
+      {"dictionary_comprehension", K::kDictComp},
+      {"generator_expression", K::kGenerator},
+      {"for_in_clause", K::kForIn},
+      {"lambda", K::kLambda},
+      {"named_expression", K::kNamed},
+      {"await", K::kAwait},
+      {"slice", K::kSlice},
+      {"list_splat", K::kListSplat},
+      {"dictionary_splat", K::kDictSplat},
+      {"argument_list", K::kArguments},
+      {"keyword_argument", K::kKeywordArgument},
+      {"import_statement", K::kImport},
+      {"import_from_statement", K::kImportFrom},
+      {"future_import_statement", K::kFutureImport},
+      {"aliased_import", K::kAliased},
+      {"dotted_name", K::kDotted},
+      {"relative_import", K::kRelative},
+      {"wildcard_import", K::kWildcard},
+      {"assignment", K::kAssignment},
+      {"augmented_assignment", K::kAugmented},
+      {"for_statement", K::kFor},
+      {"while_statement", K::kWhile},
+      {"with_item", K::kWithItem},
+      {"as_pattern", K::kAsPattern},
+      {"as_pattern_target", K::kAsTarget},
+      {"except_clause", K::kExcept},
+      {"function_definition", K::kFunction},
+      {"class_definition", K::kClass},
+      {"decorated_definition", K::kDecorated},
+      {"decorator", K::kDecorator},
+      {"parameters", K::kParameters},
+      {"lambda_parameters", K::kLambdaParameters},
+      {"default_parameter", K::kDefaultParameter},
+      {"typed_parameter", K::kTypedParameter},
+      {"typed_default_parameter", K::kTypedDefaultParameter},
+      {"list_splat_pattern", K::kListSplatPattern},
+      {"dictionary_splat_pattern", K::kDictSplatPattern},
+      {"pattern_list", K::kPatternList},
+      {"tuple_pattern", K::kTuplePattern},
+      {"list_pattern", K::kListPattern},
+      {"global_statement", K::kGlobal},
+      {"nonlocal_statement", K::kNonlocal},
+      {"return_statement", K::kReturn},
+      {"yield", K::kYield},
+      {"break_statement", K::kBreak},
+      {"raise_statement", K::kRaise},
+      {"match_statement", K::kMatch},
+      {"case_clause", K::kCaseClause},
+      {"case_pattern", K::kCasePattern},
+      {"class_pattern", K::kClassPattern},
+      {"keyword_pattern", K::kKeywordPattern},
+      {"type", K::kType},
+      {"comment", K::kComment},
+      {"interpolation", K::kInterpolation},
+      {"string_content", K::kStringContent},
+      {"escape_sequence", K::kEscape},
+      {"string_start", K::kStringStart},
+      {"exec_statement", K::kExecStatement},
+      {"block", K::kBlock},
+      {"expression_statement", K::kExpressionStatement},
+      {"comparison_operator", K::kComparison},
+      {"if_clause", K::kIfClause},
   };
   return names;
 }
@@ -71,23 +126,23 @@ char letterlike(std::uint32_t c) {
     char ascii;
   };
   static constexpr Form forms[] = {
-      {0xaa, 'a'}, {0xba, 'o'}, {0x17f, 's'}, {0x2b0, 'h'}, {0x2b2, 'j'}, {0x2b3, 'r'}, {0x2b7, 'w'}, {0x2b8, 'y'},
-      {0x2e1, 'l'}, {0x2e2, 's'}, {0x2e3, 'x'}, {0x1d2c, 'A'}, {0x1d2e, 'B'}, {0x1d30, 'D'}, {0x1d31, 'E'},
-      {0x1d33, 'G'}, {0x1d34, 'H'}, {0x1d35, 'I'}, {0x1d36, 'J'}, {0x1d37, 'K'}, {0x1d38, 'L'}, {0x1d39, 'M'},
-      {0x1d3a, 'N'}, {0x1d3c, 'O'}, {0x1d3e, 'P'}, {0x1d3f, 'R'}, {0x1d40, 'T'}, {0x1d41, 'U'}, {0x1d42, 'W'},
-      {0x1d43, 'a'}, {0x1d47, 'b'}, {0x1d48, 'd'}, {0x1d49, 'e'}, {0x1d4d, 'g'}, {0x1d4f, 'k'}, {0x1d50, 'm'},
-      {0x1d52, 'o'}, {0x1d56, 'p'}, {0x1d57, 't'}, {0x1d58, 'u'}, {0x1d5b, 'v'}, {0x1d62, 'i'}, {0x1d63, 'r'},
-      {0x1d64, 'u'}, {0x1d65, 'v'}, {0x1d9c, 'c'}, {0x1da0, 'f'}, {0x1dbb, 'z'}, {0x2071, 'i'}, {0x207f, 'n'},
-      {0x2090, 'a'}, {0x2091, 'e'}, {0x2092, 'o'}, {0x2093, 'x'}, {0x2095, 'h'}, {0x2096, 'k'}, {0x2097, 'l'},
-      {0x2098, 'm'}, {0x2099, 'n'}, {0x209a, 'p'}, {0x209b, 's'}, {0x209c, 't'}, {0x2102, 'C'}, {0x210a, 'g'},
-      {0x210b, 'H'}, {0x210c, 'H'}, {0x210d, 'H'}, {0x210e, 'h'}, {0x2110, 'I'}, {0x2111, 'I'}, {0x2112, 'L'},
-      {0x2113, 'l'}, {0x2115, 'N'}, {0x2119, 'P'}, {0x211a, 'Q'}, {0x211b, 'R'}, {0x211c, 'R'}, {0x211d, 'R'},
-      {0x2124, 'Z'}, {0x2128, 'Z'}, {0x212a, 'K'}, {0x212c, 'B'}, {0x212d, 'C'}, {0x212f, 'e'}, {0x2130, 'E'},
-      {0x2131, 'F'}, {0x2133, 'M'}, {0x2134, 'o'}, {0x2139, 'i'}, {0x2145, 'D'}, {0x2146, 'd'}, {0x2147, 'e'},
-      {0x2148, 'i'}, {0x2149, 'j'}, {0x2160, 'I'}, {0x2164, 'V'}, {0x2169, 'X'}, {0x216c, 'L'}, {0x216d, 'C'},
-      {0x216e, 'D'}, {0x216f, 'M'}, {0x2170, 'i'}, {0x2174, 'v'}, {0x2179, 'x'}, {0x217c, 'l'}, {0x217d, 'c'},
-      {0x217e, 'd'}, {0x217f, 'm'}, {0x2c7c, 'j'}, {0x2c7d, 'V'}, {0xfe33, '_'}, {0xfe34, '_'}, {0xfe4d, '_'},
-      {0xfe4e, '_'}, {0xfe4f, '_'}, {0xff3f, '_'},
+      {0xaa, 'a'},   {0xba, 'o'},   {0x17f, 's'},  {0x2b0, 'h'},  {0x2b2, 'j'},  {0x2b3, 'r'},  {0x2b7, 'w'},
+      {0x2b8, 'y'},  {0x2e1, 'l'},  {0x2e2, 's'},  {0x2e3, 'x'},  {0x1d2c, 'A'}, {0x1d2e, 'B'}, {0x1d30, 'D'},
+      {0x1d31, 'E'}, {0x1d33, 'G'}, {0x1d34, 'H'}, {0x1d35, 'I'}, {0x1d36, 'J'}, {0x1d37, 'K'}, {0x1d38, 'L'},
+      {0x1d39, 'M'}, {0x1d3a, 'N'}, {0x1d3c, 'O'}, {0x1d3e, 'P'}, {0x1d3f, 'R'}, {0x1d40, 'T'}, {0x1d41, 'U'},
+      {0x1d42, 'W'}, {0x1d43, 'a'}, {0x1d47, 'b'}, {0x1d48, 'd'}, {0x1d49, 'e'}, {0x1d4d, 'g'}, {0x1d4f, 'k'},
+      {0x1d50, 'm'}, {0x1d52, 'o'}, {0x1d56, 'p'}, {0x1d57, 't'}, {0x1d58, 'u'}, {0x1d5b, 'v'}, {0x1d62, 'i'},
+      {0x1d63, 'r'}, {0x1d64, 'u'}, {0x1d65, 'v'}, {0x1d9c, 'c'}, {0x1da0, 'f'}, {0x1dbb, 'z'}, {0x2071, 'i'},
+      {0x207f, 'n'}, {0x2090, 'a'}, {0x2091, 'e'}, {0x2092, 'o'}, {0x2093, 'x'}, {0x2095, 'h'}, {0x2096, 'k'},
+      {0x2097, 'l'}, {0x2098, 'm'}, {0x2099, 'n'}, {0x209a, 'p'}, {0x209b, 's'}, {0x209c, 't'}, {0x2102, 'C'},
+      {0x210a, 'g'}, {0x210b, 'H'}, {0x210c, 'H'}, {0x210d, 'H'}, {0x210e, 'h'}, {0x2110, 'I'}, {0x2111, 'I'},
+      {0x2112, 'L'}, {0x2113, 'l'}, {0x2115, 'N'}, {0x2119, 'P'}, {0x211a, 'Q'}, {0x211b, 'R'}, {0x211c, 'R'},
+      {0x211d, 'R'}, {0x2124, 'Z'}, {0x2128, 'Z'}, {0x212a, 'K'}, {0x212c, 'B'}, {0x212d, 'C'}, {0x212f, 'e'},
+      {0x2130, 'E'}, {0x2131, 'F'}, {0x2133, 'M'}, {0x2134, 'o'}, {0x2139, 'i'}, {0x2145, 'D'}, {0x2146, 'd'},
+      {0x2147, 'e'}, {0x2148, 'i'}, {0x2149, 'j'}, {0x2160, 'I'}, {0x2164, 'V'}, {0x2169, 'X'}, {0x216c, 'L'},
+      {0x216d, 'C'}, {0x216e, 'D'}, {0x216f, 'M'}, {0x2170, 'i'}, {0x2174, 'v'}, {0x2179, 'x'}, {0x217c, 'l'},
+      {0x217d, 'c'}, {0x217e, 'd'}, {0x217f, 'm'}, {0x2c7c, 'j'}, {0x2c7d, 'V'}, {0xfe33, '_'}, {0xfe34, '_'},
+      {0xfe4d, '_'}, {0xfe4e, '_'}, {0xfe4f, '_'}, {0xff3f, '_'},
   };
   for (const Form& f : forms)
     if (f.code == c) return f.ascii;
@@ -97,8 +152,10 @@ char letterlike(std::uint32_t c) {
 // Forms of several letters: ligatures and Roman numerals.
 std::string_view several_letters(std::uint32_t c) {
   static constexpr std::string_view ligatures[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
-  static constexpr std::string_view upper[] = {"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"};
-  static constexpr std::string_view lower[] = {"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"};
+  static constexpr std::string_view upper[] = {"I",   "II",   "III", "IV", "V",  "VI",
+                                               "VII", "VIII", "IX",  "X",  "XI", "XII"};
+  static constexpr std::string_view lower[] = {"i",   "ii",   "iii", "iv", "v",  "vi",
+                                               "vii", "viii", "ix",  "x",  "xi", "xii"};
   if (c >= 0xfb00 && c <= 0xfb06) return ligatures[c - 0xfb00];
   if (c >= 0x2160 && c <= 0x216b) return upper[c - 0x2160];
   if (c >= 0x2170 && c <= 0x217b) return lower[c - 0x2170];
@@ -138,9 +195,12 @@ std::string normalise_identifier(std::string_view text) {
     std::size_t length = utf8_length(text);
     if (length == 0) length = 1;
     std::uint32_t c = length > 1 ? decode_utf8(text, length) : 0;
-    if (char ascii = ascii_form(c)) out += ascii;
-    else if (std::string_view letters = several_letters(c); !letters.empty()) out += letters;
-    else out += text.substr(0, length);
+    if (char ascii = ascii_form(c))
+      out += ascii;
+    else if (std::string_view letters = several_letters(c); !letters.empty())
+      out += letters;
+    else
+      out += text.substr(0, length);
     text.remove_prefix(length);
   }
   return out;
@@ -177,21 +237,32 @@ std::string decode_string(std::string_view s, StringPrefix prefix) {
       return value;
     };
     auto put = [&](std::uint32_t value) {
-      if (prefix.bytes) out += static_cast<char>(value & 0xff);
-      else append_utf8(out, value);
+      if (prefix.bytes)
+        out += static_cast<char>(value & 0xff);
+      else
+        append_utf8(out, value);
     };
     if (c == '\n') continue;
     if (c == '\r') {
       if (i + 1 < s.size() && s[i + 1] == '\n') ++i;
-    } else if (c == 'x') put(number(i + 1, 2, 16));
-    else if (c >= '0' && c <= '7') put(number(i, 3, 8));
-    else if (c == 'u' && !prefix.bytes) put(number(i + 1, 4, 16));
-    else if (c == 'U' && !prefix.bytes) put(number(i + 1, 8, 16));
-    else if (c == 'n') out += '\n';
-    else if (c == 't') out += '\t';
-    else if (c == 'r') out += '\r';
-    else if (c == 'a' || c == 'b' || c == 'f' || c == 'v') out += ' ';
-    else if (c == '\\' || c == '\'' || c == '"') out += c;
+    } else if (c == 'x')
+      put(number(i + 1, 2, 16));
+    else if (c >= '0' && c <= '7')
+      put(number(i, 3, 8));
+    else if (c == 'u' && !prefix.bytes)
+      put(number(i + 1, 4, 16));
+    else if (c == 'U' && !prefix.bytes)
+      put(number(i + 1, 8, 16));
+    else if (c == 'n')
+      out += '\n';
+    else if (c == 't')
+      out += '\t';
+    else if (c == 'r')
+      out += '\r';
+    else if (c == 'a' || c == 'b' || c == 'f' || c == 'v')
+      out += ' ';
+    else if (c == '\\' || c == '\'' || c == '"')
+      out += c;
     else {
       out += '\\';
       out += c;

@@ -13,15 +13,15 @@ namespace hotcell::python {
 struct Value {
   enum class Kind : std::uint8_t {
     kUnknown,
-    kString,   // text; bytes: of bytes; partial: only the beginning is known
-    kInt,      // number
-    kName,     // text: a dotted name of a library: "os", "os.system", "builtins.eval"; items[0]: what it is bound to
-    kObject,   // text: the name that was called to make it; items: what it was made with, where that matters
-    kDictOf,   // text: the module whose __dict__ it is
-    kList,     // items
-    kDict,     // items: key, value, key, value …
-    kOwn,      // node: a function, class or lambda of the program
-    kEnv,      // text: the environment variable it was read from; number: 1 when there is a default
+    kString,  // text; bytes: of bytes; partial: only the beginning is known
+    kInt,     // number
+    kName,    // text: a dotted name of a library: "os", "os.system", "builtins.eval"; items[0]: what it is bound to
+    kObject,  // text: the name that was called to make it; items: what it was made with, where that matters
+    kDictOf,  // text: the module whose __dict__ it is
+    kList,    // items
+    kDict,    // items: key, value, key, value …
+    kOwn,     // node: a function, class or lambda of the program
+    kEnv,     // text: the environment variable it was read from; number: 1 when there is a default
   };
   Kind kind = Kind::kUnknown;
   bool partial = false, bytes = false, module = false;

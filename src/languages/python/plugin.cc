@@ -1,6 +1,8 @@
 #include <array>
 
+#include "base/strings.h"
 #include "languages/common/language_common.h"
+#include "languages/common/warm.h"
 #include "languages/plugins.h"
 
 namespace hotcell {
@@ -19,6 +21,15 @@ Result<RunStep> run(const BuildInput& in) {
   return step;
 }
 
+// A sitecustomize of ours: site runs it before the script is looked for.
+Result<void> prepare_warm(const BuildInput& in, std::span<const OutputFile>, RunStep& step) {
+  step.extra.push_back({cat(kWarmFolder, "/sitecustomize.py"), std::string(warm_prelude("warm.py"))});
+  step.env["PYTHONPATH"] = in_work(kWarmFolder);
+  step.env.emplace("PYTHONDONTWRITEBYTECODE", "1");
+  step.env["HOTCELL_PREIMPORT"] = join(in.policy.preimport, " ");
+  return {};
+}
+
 }  // namespace
 
 constexpr Language kPython = {
@@ -29,6 +40,7 @@ constexpr Language kPython = {
     .main_file = "main.py",
     .tools = kTools,
     .run = run,
+    .warm = {.prepare = prepare_warm, .source = {}, .arguments = true},
 };
 
 }  // namespace hotcell

@@ -37,7 +37,8 @@ TEST(PythonRules, EveryRowOfTheVerifierDataIsRight) {
       EXPECT_TRUE(has_error(row["code"], VerifyLevel::kStrict)) << row["id"];
     } else {
       EXPECT_FALSE(has_error(row["code"], VerifyLevel::kDefault)) << row["id"] << "\n" << describe(row["code"]);
-      for (const Finding& f : findings_of(row["code"], VerifyLevel::kDefault)) EXPECT_EQ(f.severity, "info") << row["id"] << f.rule;
+      for (const Finding& f : findings_of(row["code"], VerifyLevel::kDefault))
+        EXPECT_EQ(f.severity, "info") << row["id"] << f.rule;
     }
   }
 }
@@ -53,8 +54,10 @@ TEST(PythonRules, RiskyProgramsAreErrorsUnderStrict) {
   std::size_t flagged = 0, total = 0;
   for (auto& row : rows_of("/redcode-exec/python.jsonl")) {
     ++total;
-    if (has_error(row["code"], VerifyLevel::kStrict)) ++flagged;
-    else std::cout << "missed: " << row["index"] << "\n";
+    if (has_error(row["code"], VerifyLevel::kStrict))
+      ++flagged;
+    else
+      std::cout << "missed: " << row["index"] << "\n";
   }
   if (total == 0) return;
   std::cout << "risky programs with an error under strict: " << flagged << " of " << total << "\n";
@@ -77,11 +80,14 @@ TEST(PythonRules, SeveritiesFollowTheLevel) {
 
 TEST(PythonRules, QualityFindingsAreWarningsAtMost) {
   EXPECT_TRUE(rules_hit("k = 'AKIAABCDEFGHIJKLMNOP'", VerifyLevel::kDefault).contains("python-secret=warning"));
-  EXPECT_TRUE(rules_hit("k = '-----BEGIN RSA PRIVATE KEY-----'", VerifyLevel::kDefault).contains("python-secret=warning"));
+  EXPECT_TRUE(
+      rules_hit("k = '-----BEGIN RSA PRIVATE KEY-----'", VerifyLevel::kDefault).contains("python-secret=warning"));
   EXPECT_TRUE(rules_hit("q = f'DELETE FROM t WHERE a = {x}'", VerifyLevel::kDefault).contains("python-sql=warning"));
-  EXPECT_TRUE(rules_hit("q = 'SELECT a FROM t WHERE a = %s' % x", VerifyLevel::kDefault).contains("python-sql=warning"));
+  EXPECT_TRUE(
+      rules_hit("q = 'SELECT a FROM t WHERE a = %s' % x", VerifyLevel::kDefault).contains("python-sql=warning"));
   EXPECT_TRUE(rules_hit("p = 'data/../../../x'", VerifyLevel::kDefault).contains("python-parent-folders=info"));
-  EXPECT_TRUE(rules_hit("import hashlib\nhashlib.sha1(b'')", VerifyLevel::kDefault).contains("python-weak-crypto=warning"));
+  EXPECT_TRUE(
+      rules_hit("import hashlib\nhashlib.sha1(b'')", VerifyLevel::kDefault).contains("python-weak-crypto=warning"));
   EXPECT_TRUE(rules_hit("import hashlib\nhashlib.md5(b'', usedforsecurity=False)", VerifyLevel::kDefault).empty());
 }
 

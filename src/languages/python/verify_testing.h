@@ -36,7 +36,8 @@ inline std::vector<Fact> facts_of(std::string code) {
   return tree.ok() ? python_facts(tree.value()) : std::vector<Fact>{};
 }
 
-inline bool has_fact(const std::vector<Fact>& facts, FactKind kind, std::string_view name, std::string_view detail = "") {
+inline bool has_fact(const std::vector<Fact>& facts, FactKind kind, std::string_view name,
+                     std::string_view detail = "") {
   for (const Fact& f : facts)
     if (f.kind == kind && f.name == name && (detail.empty() || f.detail.find(detail) != std::string::npos)) return true;
   return false;
@@ -61,7 +62,8 @@ inline bool has_error(const std::string& code, VerifyLevel level) {
 inline std::string describe(const std::string& code) {
   std::string out;
   for (const Fact& f : facts_of(code)) out += cat("  ", to_string(f.kind), " ", f.name, " [", f.detail, "]\n");
-  for (const Finding& f : findings_of(code, VerifyLevel::kDefault)) out += cat("  ", f.severity, " ", f.rule, ": ", f.message, "\n");
+  for (const Finding& f : findings_of(code, VerifyLevel::kDefault))
+    out += cat("  ", f.severity, " ", f.rule, ": ", f.message, "\n");
   return out;
 }
 
@@ -95,7 +97,8 @@ inline std::vector<std::map<std::string, std::string>> read_lines(const std::str
         }
         auto unit = [&] {
           std::uint32_t u = 0;
-          for (int k = 1; k <= 4; ++k) u = u * 16 + static_cast<std::uint32_t>(hex_digit(line[i + static_cast<std::size_t>(k)]));
+          for (int k = 1; k <= 4; ++k)
+            u = u * 16 + static_cast<std::uint32_t>(hex_digit(line[i + static_cast<std::size_t>(k)]));
           i += 4;
           return u;
         };
@@ -106,8 +109,10 @@ inline std::vector<std::map<std::string, std::string>> read_lines(const std::str
         }
         append_utf8(text, u);
       }
-      if (value) row[key] = text;
-      else key = text;
+      if (value)
+        row[key] = text;
+      else
+        key = text;
     }
     rows.push_back(std::move(row));
   }

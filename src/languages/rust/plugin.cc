@@ -40,10 +40,9 @@ Result<CompileStep> compile(const BuildInput& in) {
     if (name.find('/') != std::string::npos || name.starts_with('.'))
       return make_error(ErrorCode::kInvalid, cat("Cargo.toml: ", printable(name), " is no name of a package"));
     step.limits = project_limits();
-    // Into /tmp: what the run stage gets is the program, nothing else of the build.
     step.argv = {std::move(cargo), "build", "--release", "--offline", "--color", "never", "--manifest-path",
-                 "/work/Cargo.toml", "--target-dir", "/work/.target"};
-    step.env = {{"CARGO_HOME", "/tmp/cargo"}, {"CARGO_NET_OFFLINE", "true"}, {"CARGO_TERM_PROGRESS_WHEN", "never"}};
+                 "/work/Cargo.toml", "--target-dir", ".target"};
+    step.env = {{"CARGO_NET_OFFLINE", "true"}, {"CARGO_TERM_PROGRESS_WHEN", "never"}};
     step.outputs = {cat(".target/release/", name)};
     return step;
   }

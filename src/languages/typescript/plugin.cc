@@ -26,7 +26,7 @@ Result<CompileStep> compile(const BuildInput& in) {
   if (!esbuild.starts_with("/usr/")) step.read.push_back(esbuild);
   step.argv = {std::move(esbuild), in_work(in.sources.main), "--bundle", "--platform=node", "--format=esm",
                "--packages=external", "--target=node18", "--log-level=warning", "--color=false", "--sourcemap=inline",
-               "--sources-content=false", cat("--outfile=", in_work(out))};
+               "--sources-content=false", cat("--outfile=./", out)};
   // Modules have no require(); programs written for the other kind of module do.
   const auto* main = in.sources.find(in.sources.main);
   if (main != nullptr && main->text.find("require(") != std::string::npos && main->text.find("createRequire") == std::string::npos)

@@ -1,0 +1,183 @@
+// Every visible thing about a program is the same whether its runtime was waiting for it or was started for it.
+#include "manager/warm.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+using namespace hotcell;
+
+namespace {
+
+class Warm : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = Launcher::create();
+    ASSERT_TRUE(made.ok());
+    launcher_ = std::move(made).value();
+    pipeline_ = std::make_unique<Pipeline>(*launcher_, PipelineOptions{.verify = false, .cache = false, .cache_folder = {}, .cancelled = {}, .on_event = {}});
+  }
+
+  void keep(std::string_view name, Policy policy = default_policy()) {
+    const Language* language = find_language(name);
+    ASSERT_NE(language, nullptr);
+    auto kept = warm_.keep(*launcher_, *pipeline_, *language, policy, {true, true}, 1);
+    ASSERT_TRUE(kept.ok()) << kept.error().message;
+  }
+
+  struct Both {
+    Report warm, cold;
+  };
+
+  // The same program twice: where a runtime waits, and where none does.
+  Both run(std::string_view name, std::string text, std::vector<std::string> args = {}, std::string input = {}, Policy policy = default_policy()) {
+    Both both;
+    const Language* language = find_language(name);
+    ProgramSource source;
+    source.language = language;
+    source.sources.main = std::string(language->main_file);
+    source.sources.files = {{source.sources.main, std::move(text)}};
+    for (bool waiting : {true, false}) {
+      Policy theirs = policy;
+      Request request;
+      request.id = "an-id";
+      request.argv = args;
+      if (!input.empty()) request.stdin_source = StdinBytes{input};
+      auto planned = plan_run(source, theirs, {true, true}, request);
+      EXPECT_TRUE(planned.ok());
+      auto prepared = pipeline_->prepare(source, theirs, request);
+      EXPECT_TRUE(prepared.ok()) << (prepared.ok() ? "" : prepared.error().message);
+      if (waiting) {
+        warm_.offer(source, theirs, request);
+        EXPECT_NE(request.runtime, nullptr);
+        for (int i = 0; request.runtime && i < 1000 && launcher_->parked(theirs, *request.runtime) == 0; ++i)
+          EXPECT_TRUE(launcher_->step(std::chrono::milliseconds(20)).ok());
+        EXPECT_TRUE(request.runtime && launcher_->parked(theirs, *request.runtime) == 1) << "no runtime waits";
+      }
+      auto report = launcher_->run(theirs, std::move(request));
+      EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+      if (report.ok()) (waiting ? both.warm : both.cold) = std::move(report).value();
+    }
+    EXPECT_EQ(both.warm.out, both.cold.out);
+    EXPECT_EQ(both.warm.err, both.cold.err);
+    EXPECT_EQ(both.warm.verdict.exit_code, both.cold.verdict.exit_code);
+    EXPECT_EQ(both.warm.verdict.signal, both.cold.verdict.signal);
+    return both;
+  }
+
+  std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<Pipeline> pipeline_;
+  WarmRuntimes warm_;
+};
+
+TEST_F(Warm, PythonLooksTheSame) {
+  keep("python");
+  auto both = run("python", R"(from __future__ import annotations
+import os, sys
+print(__name__, __file__, sys.argv, sys.path[0], os.getcwd(), sorted(os.environ.items()))
+print(sys._getframe().f_back, sorted(os.listdir(".")), sys.stdin.read())
+class Last:
+    def __del__(self): print("deleted")
+last = Last()
+import atexit
+atexit.register(lambda: print("at exit"))
+def f(x): return x / 0
+f(1)
+)", {"one", "two words"}, "from stdin");
+  EXPECT_NE(both.warm.out.find("__main__ /work/main.py ['/work/main.py', 'one', 'two words'] /work /work"), std::string::npos) << both.warm.out;
+  EXPECT_NE(both.warm.err.find("line 11, in <module>"), std::string::npos) << both.warm.err;
+  EXPECT_EQ(both.warm.verdict.exit_code, 1);
+}
+
+TEST_F(Warm, PythonEndsTheSame) {
+  keep("python");
+  EXPECT_EQ(run("python", "raise SystemExit(42)").warm.verdict.exit_code, 42);
+  EXPECT_EQ(run("python", "import sys; sys.exit('words')").warm.verdict.exit_code, 1);
+  EXPECT_EQ(run("python", "import os; os.abort()").warm.verdict.signal, 6);
+  EXPECT_NE(run("python", "x = (").warm.err.find("SyntaxError"), std::string::npos);
+  run("python", "import sys; print(sorted(m for m in sys.modules if m != 'sitecustomize'))");
+}
+
+TEST_F(Warm, EachPythonHasItsOwnRandomness) {
+  Policy policy = default_policy();
+  policy.preimport = {"random"};
+  keep("python", policy);
+  std::vector<std::string> seen;
+  const Language* language = find_language("python");
+  for (int i = 0; i < 2; ++i) {
+    ProgramSource source;
+    source.language = language;
+    source.sources.main = "main.py";
+    source.sources.files = {{"main.py", "import random, sys; print(random.random(), hash('x'), 'random' in sys.modules)"}};
+    Policy theirs = policy;
+    Request request;
+    ASSERT_TRUE(plan_run(source, theirs, {true, true}, request).ok());
+    warm_.offer(source, theirs, request);
+    ASSERT_NE(request.runtime, nullptr);
+    for (int n = 0; n < 1000 && launcher_->parked(theirs, *request.runtime) == 0; ++n) ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(20)).ok());
+    auto report = launcher_->run(theirs, std::move(request));
+    ASSERT_TRUE(report.ok());
+    seen.push_back(report.value().out);
+  }
+  EXPECT_NE(seen[0], seen[1]);
+}
+
+TEST_F(Warm, NodeLooksTheSame) {
+  keep("javascript");
+  auto both = run("javascript", R"(
+console.log(__filename, process.argv, process.execArgv, process.cwd(), require.main === module);
+console.log(JSON.stringify(Object.entries(process.env).sort()), require('fs').readdirSync('.'));
+process.stdin.on('data', (d) => { console.log('<' + d + '>'); process.exitCode = 3; throw new Error('late'); });
+)", {"one", "two words"}, "from stdin");
+  EXPECT_NE(both.warm.out.find("<from stdin>"), std::string::npos) << both.warm.out << both.warm.err;
+  EXPECT_EQ(both.warm.verdict.exit_code, 1);
+}
+
+TEST_F(Warm, JavaLooksTheSame) {
+  keep("java");
+  auto both = run("java", R"(import java.util.*;
+public class Main {
+  public static void main(String[] a) throws Exception {
+    System.out.println(a.length + " " + new TreeMap<>(System.getenv()) + " " + System.getProperty("user.dir"));
+    System.out.println(new Scanner(System.in).nextLine());
+    throw new IllegalStateException("late");
+  }
+}
+)", {}, "from stdin\n");
+  EXPECT_NE(both.warm.out.find("from stdin"), std::string::npos) << both.warm.out << both.warm.err;
+  EXPECT_EQ(both.warm.verdict.exit_code, 1);
+}
+
+TEST_F(Warm, WhatItCannotServeIsStartedCold) {
+  keep("java");
+  const Language* java = find_language("java");
+  ProgramSource source;
+  source.language = java;
+  source.sources.main = "Main.java";
+  source.sources.files = {{"Main.java", "public class Main { public static void main(String[] a) {} }"}};
+  Policy policy = default_policy();
+  Request with_argument;
+  with_argument.argv = {"one"};
+  ASSERT_TRUE(plan_run(source, policy, {true, true}, with_argument).ok());
+  warm_.offer(source, policy, with_argument);
+  EXPECT_EQ(with_argument.runtime, nullptr);
+  keep("python");
+  source.language = find_language("python");
+  source.sources.main = "other.py";
+  source.sources.files = {{"other.py", "print(1)"}};
+  Policy theirs = default_policy();
+  Request other;
+  ASSERT_TRUE(plan_run(source, theirs, {true, true}, other).ok());
+  warm_.offer(source, theirs, other);
+  EXPECT_EQ(other.runtime, nullptr);
+  source.sources.main = "main.py";
+  source.sources.files = {{"main.py", "print(1)"}};
+  theirs = default_policy();
+  Request hash;
+  hash.env = {{"PYTHONHASHSEED", "0"}};
+  ASSERT_TRUE(plan_run(source, theirs, {true, true}, hash).ok());
+  warm_.offer(source, theirs, hash);
+  EXPECT_EQ(hash.runtime, nullptr);
+}
+
+}  // namespace
