@@ -66,7 +66,7 @@ Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const La
 void WarmRuntimes::offer(const ProgramSource& source, const Policy& policy, Request& request) const {
   for (const auto& k : kept_) {
     if (k.language != source.language || k.cold.size() > request.argv.size() || !std::equal(k.cold.begin(), k.cold.end(), request.argv.begin())) continue;
-    bool plain = request.argv.size() == k.cold.size() && request.env == k.env && request.workdir.empty();
+    bool plain = request.argv.size() == k.cold.size() && request.env == k.env && request.workdir.empty() && request.id.empty();
     if (!k.language->warm.arguments && !plain) continue;
     bool late = std::any_of(request.env.begin(), request.env.end(), [&](const auto& e) {
       auto there = k.env.find(e.first);

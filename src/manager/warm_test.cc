@@ -40,7 +40,7 @@ class Warm : public ::testing::Test {
     for (bool waiting : {true, false}) {
       Policy theirs = policy;
       Request request;
-      request.id = "an-id";
+      if (language->warm.arguments) request.id = "an-id";
       request.argv = args;
       if (!input.empty()) request.stdin_source = StdinBytes{input};
       auto planned = plan_run(source, theirs, {true, true}, request);
@@ -138,7 +138,7 @@ TEST_F(Warm, JavaLooksTheSame) {
   auto both = run("java", R"(import java.util.*;
 public class Main {
   public static void main(String[] a) throws Exception {
-    System.out.println(a.length + " " + new TreeMap<>(System.getenv()) + " " + System.getProperty("user.dir"));
+    System.out.println(a.length + " " + new TreeSet<>(System.getenv().keySet()) + " " + System.getenv("HOTCELL_ID").length() + " " + System.getProperty("user.dir"));
     System.out.println(new Scanner(System.in).nextLine());
     throw new IllegalStateException("late");
   }

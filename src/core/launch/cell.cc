@@ -232,8 +232,9 @@ Result<void> Cell::send_exec() {
   return sys::send(prog_.get(), message, {&fd, 1});
 }
 
-Result<void> Cell::warm_up(const Runtime& runtime) {
+Result<void> Cell::warm_up(const Runtime& runtime, std::string id) {
   request_ = {};
+  request_.id = std::move(id);
   request_.argv = runtime.argv;
   request_.env = runtime.env;
   TRY(write_files(runtime.files).context("workspace"));

@@ -53,6 +53,7 @@ class Cell {
 
   State state() const { return state_; }
   const Plan& plan() const { return *plan_; }
+  const std::string& id() const { return request_.id; }
   int fd(Source source) const;
 
   // Events. Each returns an error only when *we* failed; the program's end is in verdict terms below.
@@ -61,7 +62,7 @@ class Cell {
   void on_output(Stream stream, bool draining);
   void on_pidfd();
 
-  Result<void> warm_up(const Runtime& runtime);    // parked → warming: the runtime is started
+  Result<void> warm_up(const Runtime& runtime, std::string id);  // parked → warming: the runtime is started
   Result<void> on_warm();                          // warming → warm: it says that it waits for its orders
   Result<void> start(Request request);             // parked or warm → running
   void kill(ExitReason reason);                    // the whole tree; the first reason stands

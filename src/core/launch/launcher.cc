@@ -100,9 +100,8 @@ class LauncherImpl final : public Launcher {
   }
 
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
-    if (request.id.empty()) request.id = make_id();
-    if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
     if (Stock* stock = stock_with_cells(policy, request.runtime.get())) return hand_over(*stock, std::move(request), std::move(done));
+    TRY(give_id(request));
     TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
     TRY_SET(Run * run, spawn(*kept, false));
     run->request = std::move(request);
@@ -182,8 +181,17 @@ class LauncherImpl final : public Launcher {
     return nullptr;
   }
 
-  RunId hand_over(Stock& stock, Request request, Done done) {
+  static Result<void> give_id(Request& request) {
+    if (request.id.empty()) request.id = make_id();
+    if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
+    return {};
+  }
+
+  Result<RunId> hand_over(Stock& stock, Request request, Done done) {
     Run& run = *runs_.at(stock.ready.front());
+    // A runtime has been told an id when it was started, and not every kind can be told another.
+    if (request.id.empty() && stock.runtime) request.id = run.cell->id();
+    TRY(give_id(request));
     stock.ready.pop_front();
     stock.lost = 0;
     run.stock = 0;
@@ -338,7 +346,7 @@ class LauncherImpl final : public Launcher {
       return {};
     }
     Stock* stock = stock_of(run);
-    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime);
+    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime, make_id());
     into_stock(run);
     return {};
   }

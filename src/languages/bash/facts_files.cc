@@ -104,7 +104,8 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
   bool only_operands = false;
   const Field* output = nullptr;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string& w = words[i].text;
+    const Field& word = words[i];
+    const std::string& w = word.text;
     if (!only_operands && w == "--") {
       only_operands = true;
     } else if (!only_operands && w.size() > 1 && w[0] == '-') {
@@ -121,17 +122,16 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
     } else {
       operands.push_back(&words[i]);
     }
-    Field rest = words[i];
+    if (w.size() < 3 || w[0] != '-') continue;
+    std::size_t from = 0;  // where a file's name begins in this very word
     for (std::string_view prefix : {"--output=", "--output-document=", "--target-directory="})
-      if (w.starts_with(prefix)) {
-        rest.text = w.substr(prefix.size());
-        write_path(rest, c);
-      }
-    if ((name == "sort" || name == "wget" || name == "curl") && w.size() > 2 &&
-        (w.starts_with("-o") || (w.starts_with("-O") && name == "wget"))) {
-      rest.text = w.substr(2);
-      write_path(rest, c);
-    }
+      if (w.starts_with(prefix)) from = prefix.size();
+    if ((name == "sort" || name == "wget" || name == "curl") && (w[1] == 'o' || (w[1] == 'O' && name == "wget")))
+      from = 2;
+    if (from == 0) continue;
+    Field rest = word;
+    rest.text = w.substr(from);
+    write_path(rest, c);
   }
   bool recurse = flags.find('r') != std::string::npos || flags.find('R') != std::string::npos ||
                  flags.find("--recursive") != std::string::npos;

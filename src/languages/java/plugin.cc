@@ -89,6 +89,8 @@ Result<void> prepare_warm(const BuildInput&, std::span<const OutputFile> helper,
     if (!f.name.ends_with("Warm.class")) continue;
     std::string jar = cat(kWarmFolder, "/warm.jar");
     step.extra.push_back({jar, agent_jar("Warm", f.bytes)});
+    // A class path that is no folder when the JVM starts is taken for a jar.
+    step.extra.push_back({cat(kClasses, "/.waiting"), ""});
     step.argv.insert(step.argv.begin() + 1, cat("-javaagent:", in_work(jar)));
     return {};
   }

@@ -12,7 +12,11 @@ def wait():
         except BaseException:  # the program meets the error itself, or does without
             pass
     gc.collect()
-    gc.freeze()  # what is there now is there for good: a collection need not look at it
+    gc.freeze()  # what is there now is there for good: no collection need look at it
+    # But __main__ is the program's, and what it leaves in there is collected at the end.
+    main = type(sys)("__main__")
+    main.__dict__.update(sys.modules["__main__"].__dict__)
+    sys.modules["__main__"] = main
 
     def take(count):
         got = b""
