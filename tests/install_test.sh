@@ -14,10 +14,10 @@ cmake --install "$build" --prefix "$prefix" >"$place/log" || { cat "$place/log";
 mv "$prefix" "$place/moved"
 prefix=$place/moved
 
-for f in bin/hotcell libexec/hotcell/hotcell-attack; do
+for f in bin/hotcell libexec/hotcell/hotcell-attack libexec/hotcell/hotcell-verify; do
   [ -x "$prefix/$f" ] || fail "$f is not there"
 done
-for f in include/hotcell/launcher.h share/hotcell/profiles share/doc/hotcell/LICENSE share/man/man1/hotcell.1 \
+for f in include/hotcell/launcher.h include/hotcell/language.h include/hotcell/verify.h share/hotcell/profiles share/doc/hotcell/LICENSE share/man/man1/hotcell.1 \
   share/bash-completion/completions/hotcell; do
   [ -e "$prefix/$f" ] || fail "$f is not there"
 done
@@ -30,13 +30,15 @@ version=$("$prefix/bin/hotcell" --version) || fail "hotcell --version exits $?"
 
 mkdir "$place/user"
 cat >"$place/user/main.cc" <<'END'
+#include <hotcell/language.h>
 #include <hotcell/launcher.h>
 #include <hotcell/policy.h>
+#include <hotcell/verify.h>
 
 #include <cstdio>
 #include <string>
 
-int main() {
+int main(int, char** argv) {
   hotcell::Policy policy = hotcell::default_policy();
   auto launcher = hotcell::Launcher::create();
   if (!launcher) return std::fprintf(stderr, "%s\n", launcher.error().message.c_str()), 1;
@@ -44,6 +46,14 @@ int main() {
   request.argv = {"/bin/echo", "from a cell"};
   auto report = launcher.value()->run(policy, request);
   if (!report) return std::fprintf(stderr, "%s\n", report.error().message.c_str()), 1;
+  const hotcell::Language* python = hotcell::find_language("python");
+  if (python == nullptr || python->run == nullptr) return std::fprintf(stderr, "python is not there\n"), 1;
+  hotcell::VerifierOptions options;
+  options.program = argv[1];  // this user is not installed beside it
+  hotcell::Verifier verifier(options);
+  if (!verifier.verify("print(1)\n", "python", "a.py", policy).safe) return std::fprintf(stderr, "print(1) is not safe\n"), 1;
+  auto seen = verifier.verify("import os\nos.system('id')\n", "python", "a.py", hotcell::strict_policy());
+  if (seen.safe || seen.unverifiable) return std::fprintf(stderr, "os.system is safe\n"), 1;
   std::printf("%s %s %s", std::string(hotcell::version()).c_str(), policy.name.c_str(), report.value().out.c_str());
 }
 END
@@ -57,7 +67,7 @@ END
 
 check() {
   local out
-  out=$("$1") || fail "$1 exits $?"
+  out=$("$1" "$prefix/libexec/hotcell/hotcell-verify") || fail "$1 exits $?"
   case $out in
     *' default from a cell') ;;
     *) fail "$1 printed: $out" ;;

@@ -63,6 +63,7 @@ struct RunStep {
   std::map<std::string, std::string> env;
   std::vector<SourceFile> extra;      // files of ours in /work
   std::vector<std::string> read;
+  bool notes = false;                 // it leaves notes for us (languages/common/notes.h)
 };
 
 struct BuildInput {
@@ -110,6 +111,8 @@ struct Language {
   // What the text of -c is called when that depends on the text (modules of JavaScript). Empty: main_file.
   std::string_view (*code_name)(std::string_view text) = nullptr;
   WarmRecipe warm = {};
+  // Changes the way a program is started so that it shows its figures and tables (Request::rich). Null: cannot.
+  Result<void> (*rich)(const BuildInput&, RunStep&) = nullptr;
 };
 
 std::span<const Language* const> languages();

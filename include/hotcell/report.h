@@ -88,6 +88,16 @@ struct OutputFile {
   bool executable = false;
 };
 
+// What a program has to show besides its text (Request::rich). The bytes are the program's own: html and svg may hold
+// scripts, so whoever shows them does it in a place that has nothing to lose.
+enum class RichType : std::uint8_t { kPng, kSvg, kHtml, kJson, kText };
+std::string_view to_string(RichType type);
+struct RichOutput {
+  RichType type = RichType::kText;
+  std::string name;   // figure-1.png, value.html; letters, digits, '.', '-' and '_'
+  std::string bytes;
+};
+
 // The compile step of a run, in a cell of its own.
 struct Diagnostic {
   std::string file;  // as the caller named it
@@ -120,6 +130,7 @@ struct Report {
   bool denials_complete = false;
   std::vector<Finding> findings;
   std::vector<OutputFile> files;         // what Request::outputs asked for
+  std::vector<RichOutput> outputs;       // what Request::rich asked for
   std::optional<CompileReport> compile;  // where the language has such a step
   std::vector<std::pair<std::string, Nanoseconds>> setup_ns;
 };

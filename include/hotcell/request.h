@@ -48,6 +48,10 @@ struct Request {
   // Regular files and folders of them, by their names in the workspace, that are brought back when the program has
   // exited with 0 (Report::files). At most the disk limit together; links are not followed.
   std::vector<std::string> outputs;
+  // The same, however the program ended; one that is not there, or larger than 17 MiB, is left out.
+  std::vector<std::string> outputs_if_there;
+  // Figures, tables and the value of the last expression come back (Report::outputs). For languages that can do it.
+  bool rich = false;
   // Where a parked runtime like this one waits, it gets these arguments and argv is not used; otherwise argv is.
   std::shared_ptr<const Runtime> runtime;
   std::vector<std::string> runtime_argv;

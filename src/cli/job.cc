@@ -128,7 +128,10 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   }
   if (auto folder = parsed.last(Opt::kWorkdir)) TRY(set_workdir(*folder, job));
   TRY(set_stdin(parsed.last(Opt::kStdin), job));
+  job.request.rich = parsed.has(Opt::kRich);
   TRY(set_program(parsed, purpose, job));
+  if (job.request.rich && job.request.outputs_if_there.empty())
+    return bad("--rich goes with a Python FILE or --language python -c CODE");
   auto valid = validate(job.policy, job.origins);
   if (!valid.ok()) return std::move(valid).error();
   job.notes = env_warnings(job.policy);

@@ -141,8 +141,9 @@ constexpr std::array kOptions = {
                "Also report the files that were refused, and the flag that would grant each. Slower: every call that "
                "names a file is looked at.",
                "", false, kRunning},
-    OptionSpec{Opt::kRich, kReporting, "--rich", "", "", "Capture charts and tables. Not in this version.", "", false,
-               kRunOnly, Complete::kNothing, false, "there is no rich output in this version"},
+    OptionSpec{Opt::kRich, kReporting, "--rich", "", "",
+               "Python: bring back figures, tables and the value of the last expression; --json holds them.", "", false,
+               kRunOnly},
     OptionSpec{Opt::kVerbose, kReporting, "--verbose", "-v", "",
                "Also say which layers are not fully in force, and what was refused though the program succeeded.", "",
                false, kRunOnly},

@@ -75,7 +75,7 @@ TEST(Options, ChoicesAreChecked) {
 
 TEST(Options, WhatThisVersionCannotDoIsRefusedNotIgnored) {
   for (std::vector<std::string_view> words : std::initializer_list<std::vector<std::string_view>>{
-           {"--daemon"}, {"--rich"}, {"--secret", "A@b"}, {"--allow-domain", "x.org"},
+           {"--daemon"}, {"--secret", "A@b"}, {"--allow-domain", "x.org"},
            {"--block-domain", "x.org"}}) {
     auto parsed = parse(Command::kRun, words);
     ASSERT_FALSE(parsed.ok()) << words[0];

@@ -74,6 +74,7 @@ void write_enforcement(JsonWriter& w, const Enforcement& enforcement) {
 
 std::string_view subject_key(std::string_view layer) {
   if (layer == "seccomp") return "syscall";
+  if (layer == "language") return "name";
   return layer == "proxy" ? "host" : "path";
 }
 
@@ -107,6 +108,20 @@ void write_findings(JsonWriter& w, const std::vector<Finding>& findings) {
     w.field("message", f.message);
     w.field("snippet", f.snippet);
     w.field("fix", f.fix);
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void write_outputs(JsonWriter& w, const std::vector<RichOutput>& outputs) {
+  w.key("outputs");
+  w.begin_array();
+  for (const auto& o : outputs) {
+    w.begin_object();
+    w.field("type", to_string(o.type));
+    w.field("name", o.name);
+    if (o.type == RichType::kPng) w.field("bytes", base64(o.bytes));
+    else w.field("text", o.bytes);
     w.end_object();
   }
   w.end_array();
@@ -179,6 +194,7 @@ std::string report_json(const Report& report, JsonStyle style) {
   write_enforcement(w, report.enforcement);
   write_denials(w, report);
   write_findings(w, report.findings);
+  write_outputs(w, report.outputs);
   write_compile(w, report.compile);
   w.key("setup_ns");
   w.begin_object();

@@ -38,7 +38,7 @@ TEST(ReportJson, HasTheFieldsOfTheContractInOrder) {
       R"("error":"","resource_usage":{"cpu_time_ns":0,"cpu_user_ns":0,"cpu_system_ns":0,"memory_peak_bytes":0,)"
       R"("io_read_bytes":0,"io_write_bytes":0,"processes_peak":0},"enforcement":{"backend":"native","layers":)"
       R"([{"name":"seccomp","status":"full","detail":"mode 2"}]},"denials":[],"denials_complete":false,)"
-      R"("findings":[],"compile":null,"setup_ns":{"clone":7}})"
+      R"("findings":[],"outputs":[],"compile":null,"setup_ns":{"clone":7}})"
       "\n");
 }
 

@@ -144,8 +144,21 @@ class Run {
     if (signal != 0) return 128 + signal;
     if (broken == EPIPE) return kExitBrokenPipe;
     if (broken != 0) return refuse(errno_error("cannot pass on the output", broken));
+    if (!json_) show(report.outputs);
     for (const auto& sentence : verdict_words(report, job_.policy, talk_)) say(sentence);
     return report.verdict.cli_exit_code();
+  }
+
+  // The value goes to stdout, as from an interactive interpreter; the rest needs somebody who can show it.
+  void show(const std::vector<RichOutput>& outputs) {
+    std::string names;
+    for (const auto& o : outputs) {
+      if (o.type != RichType::kText) names += cat(names.empty() ? "" : ", ", o.name);
+      else if (o.name != "value.txt") say(o.bytes);
+      else out_.push(cat(o.bytes, "\n"), OutputSink::Clock::now() + std::chrono::seconds(10));
+    }
+    out_.finish();
+    if (!names.empty()) say(cat("to show: ", names, " (--json holds them)"));
   }
 
   bool json_, verify_;

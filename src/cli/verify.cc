@@ -7,15 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/policy_flags.h"
 #include "cli/say.h"
 #include "core/policy/profile.h"
+#include "manager/shell_findings.h"
 #include "sys/file.h"
 
 namespace hotcell {
@@ -30,10 +30,7 @@ Error bad(std::string message) { return make_error(ErrorCode::kInvalid, std::mov
 Result<Policy> policy_for(const Parsed& parsed) {
   auto name = parsed.last(Opt::kProfile);
   if (!name) return default_policy();
-  char here[PATH_MAX] = "";
-  if (::getcwd(here, sizeof here) == nullptr) here[0] = '\0';
-  const char* home = ::getenv("HOME");
-  auto loaded = load_profile(*name, standard_search(here, home == nullptr ? "" : home));
+  auto loaded = load_profile(*name, search_here());
   if (loaded.ok()) return loaded;
   return bad(cat("--profile: ", loaded.error().message));
 }
@@ -60,6 +57,27 @@ Result<std::string> read_source(std::string_view name) {
   return read_all(fd.get()).context(path);
 }
 
+// What shellcheck adds to a shell script. Where cells cannot be made there is nothing to add.
+class ShellAdvice {
+ public:
+  void add(std::string_view source, std::string_view file, const Policy& policy, Verification& to) {
+    if (to.language != "bash" || !shellcheck_is_there()) return;
+    if (!launcher_) {
+      auto made = Launcher::create();
+      if (!made.ok()) return;
+      launcher_ = std::move(made).value();
+    }
+    auto more = shellcheck_findings(*launcher_, source, file, policy);
+    to.findings.insert(to.findings.end(), more.begin(), more.end());
+    std::stable_sort(to.findings.begin(), to.findings.end(), [](const Finding& a, const Finding& b) {
+      return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+    });
+  }
+
+ private:
+  std::unique_ptr<Launcher> launcher_;
+};
+
 struct Seen {
   std::vector<Verification> all;
   std::string text;
@@ -68,10 +86,12 @@ struct Seen {
 Result<Seen> verify_files(const Parsed& parsed, const Policy& policy) {
   Seen seen;
   Verifier verifier;
+  ShellAdvice advice;
   auto language = parsed.last(Opt::kLanguage).value_or("");
   for (auto name : parsed.words) {
     TRY_SET(std::string source, read_source(name));
     seen.all.push_back(verifier.verify(source, language, name, policy));
+    advice.add(source, name, policy, seen.all.back());
     if (parsed.words.size() > 1) seen.text += cat(seen.text.empty() ? "" : "\n", printable(name), "\n");
     seen.text += verification_text(seen.all.back(), source);
   }

@@ -104,7 +104,7 @@ inline std::string json_string(const std::string& line, const std::string& key) 
 
 inline std::vector<std::string> data_lines(const std::string& file) {
   const char* set = std::getenv("HOTCELL_DATA");
-  std::string folder = set != nullptr ? set : std::string(HOTCELL_SOURCE_DIR) + "/../shared/data";
+  std::string folder = set != nullptr ? set : "";
   std::ifstream in(folder + "/" + file);
   std::vector<std::string> out;
   for (std::string line; std::getline(in, line);) out.push_back(line);

@@ -17,7 +17,7 @@ namespace {
 
 std::string data_folder() {
   const char* given = std::getenv("HOTCELL_DATA");
-  return given != nullptr ? given : cat(HOTCELL_SOURCE_DIR, "/../shared/data");
+  return given != nullptr ? given : "";
 }
 
 std::vector<boost::json::object> rows_of(const std::string& path) {

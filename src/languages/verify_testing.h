@@ -99,7 +99,7 @@ inline std::string json_text(const std::string& line, const std::string& key) {
 // Every line of a file of the shared data. The data may be absent; then a line says what was left out.
 inline void for_each_row(const std::string& file, const std::function<void(const std::string&)>& visit) {
   const char* set = std::getenv("HOTCELL_DATA");
-  std::string root = set != nullptr ? set : std::string(HOTCELL_SOURCE_DIR) + "/../shared/data";
+  std::string root = set != nullptr ? set : "";
   std::ifstream in(root + "/" + file);
   if (!in) std::printf("%s is not there: its rows were not looked at\n", file.c_str());
   for (std::string line; std::getline(in, line);)

@@ -158,7 +158,7 @@ TEST_F(CompileAttack, AHugeArrayDoesNotFillAnything) {
 // Every row of the collected attacks that is one compilation of a known language.
 TEST_F(CompileAttack, CollectedRows) {
   const char* from = ::getenv("HOTCELL_DATA");
-  std::string path = cat(from == nullptr ? std::string(HOTCELL_SOURCE_DIR "/../shared/data") : std::string(from), "/attacks/compile.jsonl");
+  std::string path = cat(from == nullptr ? "" : from, "/attacks/compile.jsonl");
   std::ifstream in(path);
   if (!in) {
     std::printf("no %s: collected attacks were left out\n", path.c_str());

@@ -6,8 +6,11 @@
 #include "base/sha256.h"
 #include "base/strings.h"
 #include "core/policy/units.h"
+#include "languages/common/notes.h"
 #include "manager/compile_step.h"
+#include "manager/compiler_findings.h"
 #include "manager/elf_findings.h"
+#include "manager/notes.h"
 #include "manager/verdict_record.h"
 
 namespace hotcell {
@@ -62,6 +65,23 @@ Report stopped_report(ExitReason reason, std::string error, const Request& reque
 
 bool is_native_c(const Language& language) { return language.name == "c" || language.name == "cpp"; }
 
+// The compiler's warnings are kept beside the artefact, so that the second run says what the first one said.
+std::string warnings_key(const std::string& artefact) { return artefact + "-warnings"; }
+
+std::vector<Diagnostic> kept_warnings(const ArtefactCache& cache, const std::string& artefact) {
+  std::vector<Diagnostic> out;
+  auto known = cache.get(warnings_key(artefact));
+  auto findings = known ? read_verdict(*known) : std::nullopt;
+  if (!findings) return out;
+  for (auto& f : *findings) out.push_back({std::move(f.file), f.line, f.column, "warning", std::move(f.message)});
+  return out;
+}
+
+void keep_warnings(const ArtefactCache& cache, const std::string& artefact, const CompileReport& report, const Sources& sources) {
+  auto warnings = compiler_findings(report.diagnostics, sources, {}, {});
+  if (!warnings.empty()) cache.put(warnings_key(artefact), write_verdict(warnings)).ignore("advice only");
+}
+
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -81,7 +101,16 @@ Result<void> plan_run(const ProgramSource& source, Policy& policy, MayRaise rais
   auto tools = find_tools(language, policy);
   if (raise.processes) policy.limits.processes = std::max(policy.limits.processes, language.needs.processes);
   if (raise.memory) policy.limits.memory = std::max(policy.limits.memory, language.needs.memory);
-  TRY_SET(RunStep step, language.run({source.sources, policy, tools, policy.fast}));
+  BuildInput input{source.sources, policy, tools, policy.fast};
+  TRY_SET(RunStep step, language.run(input));
+  if (request.rich) {
+    if (language.rich == nullptr)
+      return make_error(ErrorCode::kUnsupported, cat("rich results: ", language.name, " programs have text only; python has more"));
+    if (!policy.filesystem.writable_scratch)
+      return make_error(ErrorCode::kInvalid, cat("rich results come through /work, where profile ", printable(policy.name), " lets nothing be written"));
+    TRY(language.rich(input, step));
+  }
+  if (step.notes) request.outputs_if_there.emplace_back(kNotesFile);
   std::vector<std::string> args = std::move(request.argv);
   request.argv = std::move(step.argv);
   request.argv.insert(request.argv.end(), args.begin(), args.end());
@@ -153,6 +182,7 @@ Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Polic
       report.command = std::move(step.argv);
       report.exit_code = 0;
       report.cached = true;
+      report.diagnostics = kept_warnings(*cache(), key);
       return report;
     }
   }
@@ -161,7 +191,10 @@ Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Polic
   if (artefact.size() == 1 && artefact[0].name == step.outputs[0]) artefact[0].name = std::string(base_name(artefact[0].name));
   const bool made = compiled.report.reason == ExitReason::kExited && compiled.report.exit_code == 0;
   if (made && artefact.empty()) return make_error(ErrorCode::kInternal, "the compiler made nothing");
-  if (made && cache() != nullptr) cache()->put(key, artefact).ignore("the next run compiles again");
+  if (made && cache() != nullptr) {
+    keep_warnings(*cache(), key, compiled.report, source.sources);
+    cache()->put(key, artefact).ignore("the next run compiles again");
+  }
   return std::move(compiled.report);
 }
 
@@ -175,6 +208,7 @@ Result<std::vector<OutputFile>> Pipeline::compiled(const ProgramSource& source, 
 
 Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& policy, Request& request) {
   const Language& language = *source.language;
+  profile_ = policy.name;
   Prepared out;
   const bool enforced = verification_enforced(policy);
   if (options_.verify && (enforced || language.compile != nullptr)) {
@@ -212,6 +246,10 @@ Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& po
       return out;
     }
   }
+  if (options_.verify) {
+    auto more = compiler_findings(out.compile->diagnostics, source.sources, out.findings, policy.rules.off);
+    out.findings.insert(out.findings.end(), more.begin(), more.end());
+  }
   for (auto& f : artefact) {
     for (const auto& other : request.files)
       if (other.name == f.name) return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(f.name)));
@@ -227,6 +265,10 @@ void Pipeline::complete(Prepared prepared, Report& report) {
   }
   report.findings.insert(report.findings.end(), prepared.findings.begin(), prepared.findings.end());
   report.compile = std::move(prepared.compile);
+  auto notes = std::find_if(report.files.begin(), report.files.end(), [](const OutputFile& f) { return f.name == kNotesFile; });
+  if (notes == report.files.end()) return;
+  read_notes(notes->bytes, profile_, report);
+  report.files.erase(notes);
 }
 
 }  // namespace hotcell

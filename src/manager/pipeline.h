@@ -60,7 +60,8 @@ class Pipeline {
   // A program of ours: what the language's compile step makes of it, from the cache where it is there.
   Result<std::vector<OutputFile>> compiled(const ProgramSource& source, const Policy& policy);
 
-  // Where verification is advice it goes on beside the program; this waits for it and puts everything into the report.
+  // Where verification is advice it goes on beside the program; this waits for it and puts everything into the report,
+  // also what the program had to show (Request::rich).
   void complete(Prepared prepared, Report& report);
 
  private:
@@ -75,6 +76,7 @@ class Pipeline {
   PipelineOptions options_;
   std::optional<ArtefactCache> cache_;
   bool cache_tried_ = false;
+  std::string profile_;                  // of the run that was prepared, for what is said of it
   std::unique_ptr<Reading> reading_;
 };
 

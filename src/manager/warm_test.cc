@@ -98,6 +98,18 @@ TEST_F(Warm, PythonEndsTheSame) {
   run("python", "import sys; print(sorted(m for m in sys.modules if m != 'sitecustomize'))");
 }
 
+TEST_F(Warm, AListOfImportsIsHeldTheSame) {
+  Policy policy = default_policy();
+  policy.name = "listed";
+  policy.imports_allowed = {"math", "json", "sys"};
+  policy.preimport = {"json", "random"};
+  keep("python", policy);
+  auto both = run("python", "import math, json, sys\nprint(sys.argv, sys.path[0])\nimport random\n", {"one"}, {}, policy);
+  EXPECT_EQ(both.warm.out, "['/work/main.py', 'one'] /work\n");
+  EXPECT_NE(both.warm.err.find("line 3, in <module>"), std::string::npos) << both.warm.err;
+  EXPECT_NE(both.warm.err.find("import of 'random' is not allowed by profile listed"), std::string::npos) << both.warm.err;
+}
+
 TEST_F(Warm, EachPythonHasItsOwnRandomness) {
   Policy policy = default_policy();
   policy.preimport = {"random"};

@@ -42,6 +42,7 @@ TEST_F(JsonReport, HasEveryKeyOfARun) {
                                          "denials",
                                          "denials_complete",
                                          "findings",
+                                         "outputs",
                                          "compile",
                                          "setup_ns"};
   EXPECT_EQ(json.keys(), keys);

@@ -43,7 +43,7 @@ bool uses(const std::string& text, const std::string& word) {
 
 std::vector<Row> read_rows(const std::string& language) {
   const char* from = std::getenv("HOTCELL_DATA");
-  std::string folder = from != nullptr ? from : HOTCELL_SOURCE_DIR "/../shared/data";
+  std::string folder = from != nullptr ? from : "";
   std::ifstream in(folder + "/humaneval-x/" + language + ".jsonl");
   std::vector<Row> rows;
   for (std::string line; std::getline(in, line);) {

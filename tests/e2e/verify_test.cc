@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <iostream>
+
 #include "e2e/cli.h"
 #include "e2e/json.h"
 #include "support/cells.h"
@@ -105,6 +107,33 @@ TEST_F(Verify, AProfileDecides) {
   called = hotcell({"verify", "--profile", profile, source});
   EXPECT_EQ(called.code, 125) << called.describe();
   EXPECT_NE(called.err.find("bad.yaml:3: rules.patterns"), std::string::npos) << called.err;
+}
+
+TEST_F(Verify, TheProfilesOfLanguagesAreFound) {
+  auto source = file("a.py", "import numpy\nprint(numpy.arange(3))\n");
+  EXPECT_EQ(hotcell({"verify", "--profile", "data-science", source}).code, 0);
+  EXPECT_EQ(hotcell({"verify", "--profile", "minimal", source}).code, 1);
+}
+
+TEST_F(Verify, ShellcheckAddsAdviceThatRefusesNothing) {
+  if (::access("/usr/bin/shellcheck", X_OK) != 0) {
+    std::cout << "skipped: shellcheck is not there\n";
+    return;
+  }
+  auto source = file("a.sh", "#!/bin/sh\nfor f in $(ls); do\n\techo \"$f\"\ndone\nunused=1\n");
+  auto called = hotcell({"verify", "--json", source});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  Json json(called.out);
+  EXPECT_EQ(json.text("safe"), "true");
+  EXPECT_EQ(json.text("findings/0/rule"), "shellcheck-SC2045") << called.out;
+  EXPECT_EQ(json.text("findings/0/severity"), "warning");
+  EXPECT_EQ(json.text("findings/0/file"), source);
+  EXPECT_EQ(json.text("findings/0/line"), "2");
+  EXPECT_EQ(json.text("findings/0/snippet"), "for f in $(ls); do");
+  EXPECT_EQ(json.text("findings/1/rule"), "shellcheck-SC2034") << called.out;
+  EXPECT_EQ(json.text("findings/1/severity"), "info");
+  auto profile = file("mine.yaml", "rules: {off: [shellcheck-*]}\n");
+  EXPECT_EQ(Json(hotcell({"verify", "--json", "--profile", profile, source}).out).size("findings"), 0u);
 }
 
 TEST_F(Verify, HostileSourcesEndWithAnAnswer) {

@@ -1,4 +1,8 @@
 // PR: how cells live and end.
+// g++ 12 takes the other alternative of a variant for an unset variable.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

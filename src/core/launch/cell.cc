@@ -284,10 +284,14 @@ Result<void> Cell::start(Request request) {
       std::string_view name = std::string_view(word).substr(sizeof "/work/" - 1);
       for (const auto& f : request_.files)
         if (f.name == name || (f.name.starts_with(name) && f.name[name.size()] == '/')) return true;
-      return std::find(request_.outputs.begin(), request_.outputs.end(), name) != request_.outputs.end();
+      for (const auto* list : {&request_.outputs, &request_.outputs_if_there})
+        if (std::find(list->begin(), list->end(), name) != list->end()) return true;
+      return false;
     };
     for (auto& word : request_.argv)
       if (meant(word)) in_workspace(word);
+    for (auto& [name, value] : request_.env)
+      if (meant(value)) in_workspace(value);
     if (request_.workdir == "/work" || request_.workdir.starts_with("/work/")) in_workspace(request_.workdir);
   }
   StepTimer timer(parent_steps_);

@@ -130,6 +130,8 @@ Result<Report> Cell::account() {
   if (!request_.outputs.empty() && work_.valid() && r.verdict.reason == ExitReason::kExited && r.verdict.exit_code == 0) {
     TRY_SET(r.files, collect_outputs(work_.get(), request_.outputs, plan_->policy.limits.disk).context("output files"));
   }
+  if (!request_.outputs_if_there.empty() && work_.valid())
+    for (auto& file : collect_present(work_.get(), request_.outputs_if_there, 17_MiB)) r.files.push_back(std::move(file));
   r.setup_ns = setup_times();
   bool killed = r.verdict.status() == RunStatus::kKilled || r.verdict.status() == RunStatus::kTimeout;
   for (const auto& d : r.denials) emit("security.violation", {{"layer", d.layer}, {"what", d.what}});

@@ -84,4 +84,14 @@ Result<std::vector<OutputFile>> collect_outputs(int workspace, std::span<const s
   return collector.take();
 }
 
+std::vector<OutputFile> collect_present(int workspace, std::span<const std::string> names, Bytes limit) {
+  std::vector<OutputFile> out;
+  for (const auto& name : names) {
+    Collector collector(limit);
+    if (!collector.add(workspace, name, name, 0).ok()) continue;
+    for (auto& file : collector.take()) out.push_back(std::move(file));
+  }
+  return out;
+}
+
 }  // namespace hotcell

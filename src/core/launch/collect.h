@@ -14,4 +14,7 @@ namespace hotcell {
 // exabytes without content. Only regular files, reached without links, at most `limit` bytes together.
 Result<std::vector<OutputFile>> collect_outputs(int workspace, std::span<const std::string> names, Bytes limit);
 
+// What the program may have left for us: whatever of it is not as it should be is passed over.
+std::vector<OutputFile> collect_present(int workspace, std::span<const std::string> names, Bytes limit);
+
 }  // namespace hotcell

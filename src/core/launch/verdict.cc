@@ -20,6 +20,11 @@ std::string_view to_string(LayerStatus status) {
   return kNames[static_cast<std::size_t>(status)];
 }
 
+std::string_view to_string(RichType type) {
+  static constexpr std::array<std::string_view, 5> kNames = {"png", "svg", "html", "json", "text"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
 RunStatus status_of(ExitReason reason, int exit_code) {
   switch (reason) {
     case ExitReason::kExited: return exit_code == 0 ? RunStatus::kCompleted : RunStatus::kFailed;

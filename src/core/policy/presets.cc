@@ -23,7 +23,7 @@ Policy strict_policy() {
   p.name = "strict";
   p.description =
       "One process that computes and prints: it writes nowhere, maps nothing writable and executable, and has no "
-      "sockets but local ones. Source is not verified in this version.";
+      "sockets but local ones. Source with an error finding is refused.";
   p.limits.memory = 64_MiB;
   p.limits.disk = 10_MiB;
   p.limits.output = 64_KiB;
@@ -82,8 +82,8 @@ Policy minimal_policy() {
   Policy p = default_policy();
   p.name = "minimal";
   p.description =
-      "Python snippets with half a CPU, 30 s and 512 MiB of address space. Its list of modules is for the verifier, "
-      "which this version does not have: no import is refused.";
+      "Python snippets with half a CPU, 30 s and 512 MiB of address space. Source that imports a module that is not "
+      "on its list, or has another error finding, is refused.";
   p.language = "python";
   p.limits.cpus = 0.5;
   p.limits.wall = seconds(30);

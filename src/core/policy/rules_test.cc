@@ -84,10 +84,11 @@ TEST_F(ProjectRules, MayAddAndNeverTakeAway) {
   EXPECT_NE(project_says("{level: default}").find("rules.level: must stay strict"), std::string::npos);
   EXPECT_NE(project_says("{off: [python-eval]}").find("rules.off: \"python-eval\" must stay on"), std::string::npos);
   EXPECT_NE(project_says("{allowed_paths: [/etc]}").find("\"/etc\" is not allowed there"), std::string::npos);
-  std::ofstream(search_.project + "/mine.yaml") << "extends: default\nrules: {level: strict}\n";
+  std::ofstream(search_.project + "/mine.yaml") << "extends: strict\nrules: {level: strict}\n";
   // What the user's profile minds is taken over, whatever the project extends.
   auto p = load_profile("mine", search_);
-  if (p.ok()) EXPECT_EQ(p.value().rules.functions, std::vector<std::string>{"eval"});
+  ASSERT_TRUE(p.ok()) << p.error().message;
+  EXPECT_EQ(p.value().rules.functions, std::vector<std::string>{"eval"});
 }
 
 }  // namespace

@@ -54,16 +54,16 @@ void Analyser::look_for_bombs() {
     for (const auto& [callee, count] : graph[self].many) {
       // Does the callee lead back here?
       std::set<std::string> seen{callee};
-      std::vector<std::string> todo{callee};
+      std::vector<std::string> left{callee};
       bool back = callee == self;
-      while (!back && !todo.empty() && ++steps < 20000) {
-        std::string at = todo.back();
-        todo.pop_back();
+      while (!back && !left.empty() && ++steps < 20000) {
+        std::string at = left.back();
+        left.pop_back();
         auto it = graph.find(at);
         if (it == graph.end()) continue;
         for (const auto& [next, n] : it->second.plain) {
           back = back || next == self;
-          if (seen.insert(next).second) todo.push_back(next);
+          if (seen.insert(next).second) left.push_back(next);
         }
       }
       Call c;

@@ -57,12 +57,12 @@ Field Analyser::expand_one(ShellId word) {
 // {a,b} and {1..3}, from left to right; at most 64 words come of one.
 std::vector<std::vector<ShellPart>> Analyser::expand_braces(const ShellWord& w) const {
   constexpr std::size_t kMost = 64;
-  std::vector<std::vector<ShellPart>> done, todo;
-  todo.emplace_back(s_.parts.begin() + w.parts, s_.parts.begin() + w.parts + w.count);
+  std::vector<std::vector<ShellPart>> done, left;
+  left.emplace_back(s_.parts.begin() + w.parts, s_.parts.begin() + w.parts + w.count);
   std::size_t rounds = 0;
-  while (!todo.empty()) {
-    std::vector<ShellPart> parts = std::move(todo.back());
-    todo.pop_back();
+  while (!left.empty()) {
+    std::vector<ShellPart> parts = std::move(left.back());
+    left.pop_back();
     std::size_t open = 0, close = 0;
     std::vector<std::size_t> commas;
     bool found = false;
@@ -84,7 +84,7 @@ std::vector<std::vector<ShellPart>> Analyser::expand_braces(const ShellWord& w) 
       found = close < parts.size() && (!commas.empty() || sequence);
       if (found) break;
     }
-    if (!found || done.size() + todo.size() >= kMost || ++rounds > 4 * kMost) {
+    if (!found || done.size() + left.size() >= kMost || ++rounds > 4 * kMost) {
       done.push_back(std::move(parts));
       if (done.size() >= kMost) break;
       continue;
@@ -116,7 +116,7 @@ std::vector<std::vector<ShellPart>> Analyser::expand_braces(const ShellWord& w) 
         from = to + 1;
       }
     }
-    for (auto it = made.rbegin(); it != made.rend(); ++it) todo.push_back(std::move(*it));
+    for (auto it = made.rbegin(); it != made.rend(); ++it) left.push_back(std::move(*it));
   }
   return done;
 }

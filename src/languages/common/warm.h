@@ -1,4 +1,4 @@
-// Runtimes that wait: the embedded programs that make them.
+// Programs of ours that run inside cells; most of them make runtimes wait.
 #pragma once
 #include <string_view>
 

@@ -35,7 +35,7 @@ const Case kHostile[] = {
     {"os/exec", "exec.Command(\"sh\", \"-c\", \"id\").Run()"},
     {"x \"os/exec\"", "x.Command(\"sh\").Run()"},
     {". \"os/exec\"", "Command(\"sh\").Run()"},
-    {"os/exec;context", "exec.CommandContext(context.TODO(), \"sh\").Run()"},
+    {"os/exec;context", "exec.CommandContext(context.Background(), \"sh\").Run()"},
     {"os", "os.StartProcess(\"/bin/sh\", nil, &os.ProcAttr{})"},
     {"os", "f := os.StartProcess; f(\"/bin/sh\", nil, nil)"},
     {"syscall", "syscall.Exec(\"/bin/sh\", nil, nil)"},
@@ -221,7 +221,7 @@ TEST(GoRules, WhatTheFoundingVerifierFindsAndMisses) {
   EXPECT_EQ(look(program("fmt", "fmt.Println(1)")).findings.size(), 0u);
   EXPECT_TRUE(look(program("run \"os/exec\"", "run.Command(\"ls\")")).has("go-start-program", "error"));
   EXPECT_TRUE(
-      look(program("os/exec;context", "exec.CommandContext(context.TODO(), \"ls\")")).has("go-start-program", "error"));
+      look(program("os/exec;context", "exec.CommandContext(context.Background(), \"ls\")")).has("go-start-program", "error"));
   EXPECT_TRUE(look(program("os", "os.StartProcess(\"ls\", nil, nil)")).has("go-start-program", "error"));
 }
 

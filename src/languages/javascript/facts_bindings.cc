@@ -216,12 +216,17 @@ void Model::for_each_name(NodeId pattern, const Source& source, Visit visit) {
   }
 }
 
-void Model::declare(NodeId identifier, NodeId scope, Source source) {
+std::uint32_t Model::declare_name(NodeId identifier, NodeId scope) {
   marks_[identifier] |= kDeclares;
   std::string_view name = tree_.text(identifier);
   if (name.find('\\') != name.npos) name = decoded_.emplace_back(decode_string(name));
   std::uint32_t id = scopes_.declare(name, scope, tree_.end_of(scope));
   if (id >= bindings_.size()) bindings_.resize(id + 1u);
+  return id;
+}
+
+void Model::declare(NodeId identifier, NodeId scope, Source source) {
+  std::uint32_t id = declare_name(identifier, scope);
   // A parameter that is assigned somewhere, a name with many values: eight say enough.
   if (bindings_[id].sources.size() < 8) bindings_[id].sources.push_back(std::move(source));
 }
@@ -299,13 +304,10 @@ void Model::collect() {
       case K::kVariableDeclarator: {
         NodeId value = tree_.child_by_field(n, "value");
         NodeId scope = kind(tree_.parent(n)) == K::kVar ? function[n] : block[n];
-        Source s{Source::kExpression, value, 0, {}, {}};
-        // `var x;` says nothing: the assignments do.
-        if (value == kNoNode) s.kind = Source::kOpaque;
         NodeId name = tree_.child_by_field(n, "name");
-        declare_pattern(name, scope, s);
-        if (value == kNoNode && kind(name) == K::kIdentifier)
-          bindings_[scopes_.declare(tree_.text(name), scope, tree_.end_of(scope))].sources.pop_back();
+        // `var x;` says nothing of its value: the assignments do.
+        if (value == kNoNode && kind(name) == K::kIdentifier) declare_name(name, scope);
+        else declare_pattern(name, scope, {value == kNoNode ? Source::kOpaque : Source::kExpression, value, 0, {}, {}});
         break;
       }
       case K::kFunctionDeclaration:

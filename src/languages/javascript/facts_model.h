@@ -175,6 +175,7 @@ class Model {
   // facts_bindings.cc
   void mark_types();
   void collect();
+  std::uint32_t declare_name(NodeId identifier, NodeId scope);
   void declare(NodeId identifier, NodeId scope, Source source);
   void declare_pattern(NodeId pattern, NodeId scope, const Source& source);
   void declare_imports(NodeId statement);

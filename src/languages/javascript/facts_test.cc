@@ -209,11 +209,16 @@ TEST(JavascriptLimits, HostileShapesEnd) {
     twice += "let a" + std::to_string(i) + " = a" + std::to_string(i - 1) + " + a" + std::to_string(i - 1) + ";\n";
   for (const std::string& s :
        {sum, chain, names, scopes, call, twice + "require(a59)", std::string("let a = b; let b = a; a()"),
-        std::string("(((("), std::string("x = {get a() {"), std::string(3000, '[')}) {
+        std::string("(((("), std::string("x = {get a() {"), std::string(3000, '['),
+        std::string("var \\u0061;"), std::string("var \\u202e \\u2066")}) {
     auto tree = parse_source(Grammar::kJavascript, s);
     ASSERT_TRUE(tree.ok());
     EXPECT_LT(javascript_facts(tree.value()).size(), 100000u);
   }
+}
+
+TEST(Javascript, ADeclarationWithoutAValueMayBeSpelledWithEscapes) {
+  EXPECT_TRUE(has(facts_of("var \\u0061; a = 'child_' + 'process'; require(a)"), FactKind::kImport, "child_process"));
 }
 
 TEST(JavascriptLimits, WhatStandsBeforeALotOfCodeIsStillSeen) {

@@ -218,11 +218,11 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
 // eval of nothing but the function's own parameters and numbers: what calculators do. Anything that decodes, reads or
 // carries text of its own is not that.
 bool Analyser::only_parameters(NodeId start) {
-  std::vector<NodeId> todo = {start}, done;
+  std::vector<NodeId> left = {start}, done;
   bool parameter = false;
-  while (!todo.empty()) {
-    NodeId top = todo.back();
-    todo.pop_back();
+  while (!left.empty()) {
+    NodeId top = left.back();
+    left.pop_back();
     if (std::find(done.begin(), done.end(), top) != done.end()) continue;
     done.push_back(top);
     if (done.size() > 24 || top == kNoNode) return false;
@@ -239,7 +239,7 @@ bool Analyser::only_parameters(NodeId start) {
             if (b.how == Binding::How::kParameter)
               parameter = true;
             else if (b.how == Binding::How::kValue || b.how == Binding::How::kElement)
-              todo.push_back(b.node);
+              left.push_back(b.node);
             else if (b.how != Binding::How::kOpaque)
               return false;
           }

@@ -58,11 +58,10 @@ void Analyser::on_string(NodeId n) {
     if (auto text = e_.constant(n); text && is_hard_dunder(*text) && t_.kind(t_.parent(n)) != K::kSubscript)
       dunder_texts_.emplace_back(*text, n);
   if (raw.size() < 14) return;
+  // After the prefix and the quotes. The grammar also takes a backtick for one, so there may be none of ours.
   std::size_t quote = raw.find_first_of("\"'");
-  std::string_view inner =
-      raw.substr(raw.find_first_not_of("\"'", quote == std::string_view::npos ? 0 : quote) == std::string_view::npos
-                     ? 0
-                     : raw.find_first_not_of("\"'", quote));
+  std::size_t begin = quote == std::string_view::npos ? quote : raw.find_first_not_of("\"'", quote);
+  std::string_view inner = begin == std::string_view::npos ? raw : raw.substr(begin);
   if (is_sql(inner) && built_from_parts(n)) construct("sql-interpolation", std::string(inner.substr(0, 60)), n);
   if (raw.find("../../") != std::string_view::npos || (raw.find("/../") != std::string_view::npos && raw.size() >= 18))
     construct("path-traversal", std::string(raw.substr(0, 80)), n);

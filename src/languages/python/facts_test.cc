@@ -160,6 +160,7 @@ TEST(PythonFacts, HostileInputIsBounded) {
       "'%' % 1",
       "'{'.format(1)",
       "''[::0]",
+      "`c}i><h){H)B.`%",  // a string without a quote of either kind
   };
   for (const std::string& source : sources) {
     auto tree = parse_source(Grammar::kPython, source);

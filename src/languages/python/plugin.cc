@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <array>
 
+#include "base/json_write.h"
 #include "base/strings.h"
 #include "languages/common/language_common.h"
+#include "languages/common/notes.h"
 #include "languages/common/warm.h"
 #include "languages/plugins.h"
 
@@ -12,21 +15,69 @@ namespace {
 constexpr std::array<std::string_view, 2> kAliases = {"py", "python3"};
 constexpr std::array<std::string_view, 2> kExtensions = {".py", ".pyw"};
 constexpr std::array<std::string_view, 2> kInterpreters = {"python", "python3"};
+constexpr std::string_view kGuardStart = "\n\nstart(**";
 constexpr std::array kTools = {Tool{ToolUse::kRun, "python3", "python3"}};
 
+// The profile's lists, for the guard: JSON of texts, lists and numbers is Python, too.
+std::string guard_lists(const Policy& policy) {
+  JsonWriter w;
+  w.begin_object();
+  w.field("profile", policy.name);
+  w.key("allowed");
+  w.begin_array();
+  for (const auto& name : policy.imports_allowed) w.value(name);
+  w.end_array();
+  w.key("blocklist");
+  w.begin_array();
+  for (const auto& [module, attribute] : policy.blocklist) {
+    w.begin_array();
+    w.value(module);
+    w.value(attribute);
+    w.end_array();
+  }
+  w.end_array();
+  auto mode = policy.audit.find("imports");
+  w.field("observe", mode != policy.audit.end() && mode->second == AuditMode::kObserve ? 1 : 0);
+  w.end_object();
+  return w.take();
+}
+
+bool is_guarded(const Policy& policy) {
+  return (policy.language.empty() || policy.language == kPython.name) && !(policy.imports_allowed.empty() && policy.blocklist.empty());
+}
+
+std::string site_file() { return cat(kWarmFolder, "/sitecustomize.py"); }
+
+// A sitecustomize of ours: site runs it before the script is looked for, so the script is the interpreter's own business,
+// down to its line numbers and its `from __future__`.
 Result<RunStep> run(const BuildInput& in) {
   RunStep step;
   TRY_SET(std::string python, need_tool(in, kPython, "python3"));
   step.argv = {std::move(python), in_work(in.sources.main)};
+  if (!is_guarded(in.policy)) return step;
+  if (in.policy.env.set.contains("PYTHONPATH"))
+    return make_error(ErrorCode::kInvalid, cat("PYTHONPATH cannot be set under profile ", printable(in.policy.name), ", whose list of imports is held through it"));
+  step.extra.push_back({site_file(), cat(warm_prelude("guard.py"), kGuardStart, guard_lists(in.policy), ")\ndel guard, start\n")});
+  step.env["PYTHONPATH"] = in_work(kWarmFolder);
+  step.notes = true;
   return step;
 }
 
-// A sitecustomize of ours: site runs it before the script is looked for.
+// The guard, where there is one, starts when the waiting is over; its lines stay where they are, since tracebacks name them.
 Result<void> prepare_warm(const BuildInput& in, std::span<const OutputFile>, RunStep& step) {
-  step.extra.push_back({cat(kWarmFolder, "/sitecustomize.py"), std::string(warm_prelude("warm.py"))});
+  if (step.extra.empty()) step.extra.push_back({site_file(), {}});
+  auto& text = step.extra[0].text;
+  text.insert(std::min(text.rfind(kGuardStart), text.size()), cat("\n\n", warm_prelude("warm.py")));
   step.env["PYTHONPATH"] = in_work(kWarmFolder);
   step.env.emplace("PYTHONDONTWRITEBYTECODE", "1");
   step.env["HOTCELL_PREIMPORT"] = join(in.policy.preimport, " ");
+  return {};
+}
+
+// A runner of ours, as the text of -c: no file of it is in the program's folder.
+Result<void> make_rich(const BuildInput& in, RunStep& step) {
+  step.argv = {step.argv[0], "-c", std::string(warm_prelude("rich.py")), in_work(kNotesFile), in_work(in.sources.main)};
+  step.notes = true;
   return {};
 }
 
@@ -41,6 +92,7 @@ constexpr Language kPython = {
     .tools = kTools,
     .run = run,
     .warm = {.prepare = prepare_warm, .source = {}, .arguments = true},
+    .rich = make_rich,
 };
 
 }  // namespace hotcell

@@ -69,7 +69,7 @@ inline std::string describe(const std::string& code) {
 
 inline std::string data_folder() {
   const char* set = std::getenv("HOTCELL_DATA");
-  return set != nullptr ? set : HOTCELL_SOURCE_DIR "/../shared/data";
+  return set != nullptr ? set : "";
 }
 
 // The development data are lines of flat objects whose values are texts; this reads no more than that.

@@ -121,20 +121,20 @@ void Walk::see_use(NodeId declaration, bool report) {
     NodeId node;
     std::string prefix;
   };
-  std::vector<Item> todo = {{tree_.child_by_field(declaration, "argument"), ""}};
+  std::vector<Item> left = {{tree_.child_by_field(declaration, "argument"), ""}};
   auto join = [](const std::string& prefix, const std::string& rest) {
     return prefix.empty() ? rest : rest.empty() ? prefix : cat(prefix, "::", rest);
   };
-  for (int steps = 0; !todo.empty() && steps < 4096; ++steps) {
-    Item item = std::move(todo.back());
-    todo.pop_back();
+  for (int steps = 0; !left.empty() && steps < 4096; ++steps) {
+    Item item = std::move(left.back());
+    left.pop_back();
     if (item.node == kNoNode || item.prefix.size() > 512) continue;
     std::string_view k = tree_.kind(item.node);
     if (k == "scoped_use_list" || k == "use_list") {
       NodeId head = tree_.child_by_field(item.node, "path"), list = k == "use_list" ? item.node : tree_.child_by_field(item.node, "list");
       std::string prefix = head == kNoNode ? item.prefix : join(item.prefix, plain_path(tree_.text(head)));
       for (NodeId c = list == kNoNode ? kNoNode : tree_.first_child(list); c != kNoNode; c = tree_.next_sibling(c))
-        if (tree_[c].named) todo.push_back({c, prefix});
+        if (tree_[c].named) left.push_back({c, prefix});
       continue;
     }
     NodeId name = item.node, as = kNoNode;
