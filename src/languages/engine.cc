@@ -71,7 +71,9 @@ Result<SyntaxTree> parse_best(const Analyser& analyser, const std::string& file,
     if (!second.has_error()) return second;
   }
   Grammar other = other_grammar(analyser.grammar);
-  bool ambiguous = other != analyser.grammar && (other == Grammar::kTsx || file.ends_with(".h"));
+  // No element ends without one of these. Worth asking: that grammar's parser does not end on some broken texts.
+  bool elements = text.find("</") != text.npos || text.find("/>") != text.npos;
+  bool ambiguous = other != analyser.grammar && (other == Grammar::kTsx ? elements : file.ends_with(".h"));
   if (!tree.has_error() || !ambiguous) return tree;
   TRY_SET(SyntaxTree second, parse_source(other, text));
   return second.has_error() ? std::move(tree) : std::move(second);

@@ -66,6 +66,12 @@ bool is_read(const Verification& v) {
   });
 }
 
+// The parser of TSX runs for ever on this text, which has no element in it.
+TEST(Engine, WhatHasNoElementIsNotReadAsTsx) {
+  Verification v = verify("typescript", "0x''.joi[n([ch) forin [112,r(c - 1) forin [112, 116]])");
+  EXPECT_TRUE(v.unverifiable && !v.safe);
+}
+
 TEST(Engine, TsxAndHeadersOfCppAreRead) {
   EXPECT_TRUE(is_read(verify("typescript", "const a = <b>{x}</b>;\nconst f = (x: number) => x;\n")));
   EXPECT_TRUE(is_read(verify("typescript", "const a = <number>x;\n")));

@@ -40,14 +40,16 @@ bool is_png(std::string_view bytes) {
 }
 
 std::string_view fault_of(RichType type, std::string_view bytes, std::size_t together) {
-  if (bytes.size() > kLargestOutput.n || together + bytes.size() > kMostOutputBytes.n) return " is left out: it is too large";
+  const bool fits = bytes.size() <= kLargestOutput.n && together + bytes.size() <= kMostOutputBytes.n;
+  if (!fits) return " is left out: it is too large";
   if (type == RichType::kPng) return is_png(bytes) ? "" : " is left out: it is not a PNG image";
   return is_valid_utf8(bytes) ? "" : " is left out: it is not UTF-8 text";
 }
 
 bool is_dotted_name(std::string_view name) {
   auto part = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80; };
-  return !name.empty() && name.size() <= kLongestSubject && is_valid_utf8(name) && std::all_of(name.begin(), name.end(), part);
+  if (name.empty() || name.size() > kLongestSubject || !is_valid_utf8(name)) return false;
+  return std::all_of(name.begin(), name.end(), part);
 }
 
 void add_denial(const Record& record, std::string_view profile, Report& report) {
@@ -68,10 +70,11 @@ void add_denial(const Record& record, std::string_view profile, Report& report) 
   Denial denial;
   denial.layer = "language";
   denial.subject = std::string(record.bytes);
-  denial.what = cat(import ? "import of '" : "use of '", record.bytes, "' is not allowed by profile ", printable(profile),
+  const std::string name = printable(profile);
+  denial.what = cat(import ? "import of '" : "use of '", record.bytes, "' is not allowed by profile ", name,
                     observed ? "; only observed" : "");
-  denial.fix = import ? cat("imports: {additional: [", record.bytes, "]} in a profile that extends ", printable(profile))
-                      : cat("a profile without it in its blocklist");
+  denial.fix = import ? cat("imports: {additional: [", record.bytes, "]} in a profile that extends ", name)
+                      : "a profile without it in its blocklist";
   report.denials.push_back(std::move(denial));
 }
 

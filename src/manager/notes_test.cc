@@ -21,7 +21,8 @@ Report read(std::string_view bytes) {
 }
 
 TEST(Notes, HoldOutputsInTheirOrder) {
-  auto r = read(cat(record("png", "figure-1.png", kPng), record("html", "value.html", "<b>1</b>"), record("text", "value.txt", "")));
+  auto r = read(cat(record("png", "figure-1.png", kPng), record("html", "value.html", "<b>1</b>"),
+                    record("text", "value.txt", "")));
   ASSERT_EQ(r.outputs.size(), 3U);
   EXPECT_EQ(r.outputs[0].type, RichType::kPng);
   EXPECT_EQ(r.outputs[0].name, "figure-1.png");
@@ -31,7 +32,8 @@ TEST(Notes, HoldOutputsInTheirOrder) {
 }
 
 TEST(Notes, AnImageThatIsNoneAndTextThatIsNoneAreLeftOut) {
-  auto r = read(cat(record("png", "a.png", "<script>"), record("html", "b.html", "\xff\xfe"), record("text", "c.txt", "fine")));
+  auto r = read(
+      cat(record("png", "a.png", "<script>"), record("html", "b.html", "\xff\xfe"), record("text", "c.txt", "fine")));
   ASSERT_EQ(r.outputs.size(), 3U);
   EXPECT_EQ(r.outputs[0].type, RichType::kText);
   EXPECT_EQ(r.outputs[0].bytes, "a.png is left out: it is not a PNG image");
@@ -53,8 +55,9 @@ TEST(Notes, AreBounded) {
 }
 
 TEST(Notes, WhatIsNoRecordEndsTheReading) {
-  for (std::string_view bad : {"", "\n", "text", "text x.txt", "text x.txt 5\nfour", "text x.txt -1\n", "text ../x 1\nx", "text .x 1\nx",
-                               "text x.txt 99999999999999999999\n", "what x 1\nx", "text a\x1b 1\nx"})
+  for (std::string_view bad :
+       {"", "\n", "text", "text x.txt", "text x.txt 5\nfour", "text x.txt -1\n", "text ../x 1\nx", "text .x 1\nx",
+        "text x.txt 99999999999999999999\n", "what x 1\nx", "text a\x1b 1\nx"})
     EXPECT_TRUE(read(bad).outputs.empty()) << bad;
   EXPECT_EQ(read(cat(record("text", "a.txt", "1"), "text b.txt 9\ncut")).outputs.size(), 1U);
   EXPECT_TRUE(read(std::string(1 << 20, 'x')).outputs.empty());

@@ -252,5 +252,22 @@ TEST_F(LanguageRun, WhatHidesBehindAMacroIsFoundInTheProgram) {
   EXPECT_EQ(Json(strict.out).text("exit_reason"), "verification") << strict.out;
 }
 
+TEST_F(LanguageRun, ACompilersWarningInformsAlsoWhenTheArtefactWasThere) {
+  auto source = file("w.c", "#include <stdio.h>\nint main() {\n  int unused;\n  puts(\"hi\");\n}\n");
+  for (const char* cached : {"false", "true"}) {
+    auto called = hotcell({"run", "--json", "--profile", "default", source});
+    EXPECT_EQ(called.code, 0) << called.describe();
+    Json json(called.out);
+    EXPECT_EQ(json.text("compile/cached"), cached);
+    ASSERT_EQ(json.size("findings"), 1u) << called.out;
+    EXPECT_EQ(json.text("findings/0/rule"), "compiler-warning");
+    EXPECT_EQ(json.text("findings/0/severity"), "info");
+    EXPECT_EQ(json.text("findings/0/line"), "3");
+    EXPECT_EQ(json.text("findings/0/snippet"), "int unused;");
+  }
+  auto called = hotcell({"run", "--json", "--no-verify", source});
+  EXPECT_EQ(Json(called.out).size("findings"), 0u) << called.out;
+}
+
 }  // namespace
 }  // namespace hotcell::testing

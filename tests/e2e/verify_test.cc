@@ -35,10 +35,8 @@ TEST_F(Verify, AnErrorIsOneWithItsLineAndACaret) {
   EXPECT_NE(called.out.find("\n    ^"), std::string::npos) << called.out;
   EXPECT_NE(called.out.find("— execution blocked\n"), std::string::npos) << called.out;
 
-  for (auto flags : {std::vector<std::string>{"--json"}, {"--format", "json"}}) {
-    flags.insert(flags.begin(), "verify");
-    flags.push_back(path);
-    called = hotcell(flags);
+  for (const auto& args : {std::vector<std::string>{"verify", "--json", path}, {"verify", "--format", "json", path}}) {
+    called = hotcell(args);
     EXPECT_EQ(called.code, 1) << called.describe();
     Json json(called.out);
     EXPECT_EQ(json.text("safe"), "false");

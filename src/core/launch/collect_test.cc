@@ -66,6 +66,15 @@ TEST_F(Collect, LinksAreNotFollowed) {
   EXPECT_NE(why("../" + dir_.filename().string() + "/x"), "collected");
 }
 
+TEST_F(Collect, WhatMayBeThereIsPassedOverWhenItIsNotAsItShouldBe) {
+  file("notes", "fine");
+  file("large", std::string(2 << 20, 'x'));
+  fs::create_symlink("/etc/passwd", dir_ / "link");
+  auto got = collect_present(fd_.get(), std::vector<std::string>{"absent", "link", "large", "notes"}, 1_MiB);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].bytes, "fine");
+}
+
 TEST_F(Collect, AFifoDoesNotHoldUsAndIsRefused) {
   ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0644), 0);
   EXPECT_EQ(why("fifo"), "fifo is not a regular file");

@@ -181,7 +181,7 @@ class Validator {
 
   Result<void> audit() const {
     std::vector<std::string_view> known(kLayerNames.begin(), kLayerNames.end());
-    known.insert(known.end(), {"verification", "ast_scan", "blocklist_audit"});
+    known.insert(known.end(), {"verification", "imports", "ast_scan", "blocklist_audit"});
     known.insert(known.end(), p_.stages_pre.begin(), p_.stages_pre.end());
     known.insert(known.end(), p_.stages_post.begin(), p_.stages_post.end());
     for (const auto& [name, mode] : p_.audit)

@@ -94,6 +94,7 @@ std::optional<Diagnostic> colon_line(std::string_view line) {
     d.line = *number;
     if (auto column = number_before(rest, ':')) d.column = *column;
     rest = trim(rest);
+    if (rest.empty()) return std::nullopt;  // "In file included from a.c:1:"
     d.severity = "error";
     for (std::string_view word : {"fatal error", "error", "warning", "note", "sorry, unimplemented"}) {
       if (!rest.starts_with(word) || !rest.substr(word.size()).starts_with(":")) continue;

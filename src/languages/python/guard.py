@@ -1,5 +1,5 @@
-# sitecustomize of a Python whose profile lists modules: it says no, with the fix, to what is not on the list, however it
-# is asked for. Advice, not a wall: a program that means to can get around it, and meets the kernel's walls then. A guard
+# sitecustomize of a Python whose profile lists modules: it says no, with the fix, to what is not on the list, however
+# it is asked for. Advice, not a wall: a program that means to can get around it, and meets the kernel's walls then. One
 # that cannot be set up ends the interpreter: what the profile says is never dropped in silence.
 def guard(profile, allowed, blocklist, observe):
     import builtins
@@ -11,17 +11,17 @@ def guard(profile, allowed, blocklist, observe):
     sys.path[:] = [p for p in sys.path if p != here]
     environ = sys.modules["os"].environ
     environ.pop("PYTHONPATH", None)
-    cached = here + "/__pycache__"
-    for remove, name in ((posix.unlink, __cached__), (posix.rmdir, cached), (posix.unlink, __file__), (posix.rmdir, here)):
+    for name in (__cached__, here + "/__pycache__", __file__, here):
         try:
-            remove(name)
+            (posix.unlink if name.endswith((".py", ".pyc")) else posix.rmdir)(name)
         except OSError:
             pass  # somebody else's file is there as well, or nothing can be written: then it is seen
     modules, get_frame, module_type = sys.modules, sys._getframe, type(sys)
     write, open_file, close = posix.write, posix.open, posix.close
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW | posix.O_CLOEXEC
-    # Who may import what it likes: the libraries. A runner of ours is the first __main__, and the program's a second one.
-    libraries = tuple({p + "/" for p in sys.path if p and p.startswith(("/usr/", sys.prefix + "/", sys.base_prefix + "/"))})
+    # Who may import what it likes: the libraries. A runner of ours is the first __main__, the program's a second one.
+    homes = ("/usr/", sys.prefix + "/", sys.base_prefix + "/")
+    libraries = tuple({p + "/" for p in sys.path if p.startswith(homes)})
     runner = modules["__main__"].__dict__ if sys.orig_argv[1:2] == ["-c"] else None
     allowed, told, watched = frozenset(allowed) | ({"__future__"} if allowed else set()), set(), []
     blocked = {}
@@ -64,12 +64,14 @@ def guard(profile, allowed, blocklist, observe):
     def refuse_import(name):
         tell("import", name)
         if not observe:
-            return ImportError(f"import of '{name}' is not allowed by profile {profile}; add it to imports.additional", name=name)
+            what = f"import of '{name}' is not allowed by profile {profile}; add it to imports.additional"
+            return ImportError(what, name=name)
 
     def refuse_attribute(name, attribute):
         tell("attribute", f"{name}.{attribute}")
         if not observe:
-            return PermissionError(f"use of '{name}.{attribute}' is not allowed by profile {profile}: its blocklist has it")
+            what = f"use of '{name}.{attribute}' is not allowed by profile {profile}: its blocklist has it"
+            return PermissionError(what)
 
     def judge(name):
         top = name.partition(".")[0]

@@ -43,27 +43,31 @@ std::string guard_lists(const Policy& policy) {
 }
 
 bool is_guarded(const Policy& policy) {
-  return (policy.language.empty() || policy.language == kPython.name) && !(policy.imports_allowed.empty() && policy.blocklist.empty());
+  if (!policy.language.empty() && policy.language != kPython.name) return false;
+  return !policy.imports_allowed.empty() || !policy.blocklist.empty();
 }
 
 std::string site_file() { return cat(kWarmFolder, "/sitecustomize.py"); }
 
-// A sitecustomize of ours: site runs it before the script is looked for, so the script is the interpreter's own business,
-// down to its line numbers and its `from __future__`.
+// A sitecustomize of ours: site runs it before the script is looked for, so the script is the interpreter's own
+// business, down to its line numbers and its `from __future__`.
 Result<RunStep> run(const BuildInput& in) {
   RunStep step;
   TRY_SET(std::string python, need_tool(in, kPython, "python3"));
   step.argv = {std::move(python), in_work(in.sources.main)};
   if (!is_guarded(in.policy)) return step;
   if (in.policy.env.set.contains("PYTHONPATH"))
-    return make_error(ErrorCode::kInvalid, cat("PYTHONPATH cannot be set under profile ", printable(in.policy.name), ", whose list of imports is held through it"));
-  step.extra.push_back({site_file(), cat(warm_prelude("guard.py"), kGuardStart, guard_lists(in.policy), ")\ndel guard, start\n")});
+    return make_error(ErrorCode::kInvalid, cat("PYTHONPATH cannot be set under profile ", printable(in.policy.name),
+                                               ", whose list of imports is held through it"));
+  auto guard = cat(warm_prelude("guard.py"), kGuardStart, guard_lists(in.policy), ")\ndel guard, start\n");
+  step.extra.push_back({site_file(), std::move(guard)});
   step.env["PYTHONPATH"] = in_work(kWarmFolder);
   step.notes = true;
   return step;
 }
 
-// The guard, where there is one, starts when the waiting is over; its lines stay where they are, since tracebacks name them.
+// The guard, where there is one, starts when the waiting is over; its lines stay where they are, since tracebacks name
+// them.
 Result<void> prepare_warm(const BuildInput& in, std::span<const OutputFile>, RunStep& step) {
   if (step.extra.empty()) step.extra.push_back({site_file(), {}});
   auto& text = step.extra[0].text;

@@ -1,5 +1,5 @@
 # Runs a program so that it shows more than text: python3 -c THIS NOTES FILE ARGS. The program is compiled under its own
-# name from its own file, as __main__, with nothing before its first line; only the value of its last expression is kept.
+# name from its own file, as __main__, with nothing before its first line; the value of its last expression is kept.
 # What it has to show is appended to NOTES (languages/common/notes.h), which is not there until there is something.
 def run():
     import _ast
