@@ -29,7 +29,8 @@ TEST_F(Advice, ACallThatTheProfileDeniesIsToBeRemovedFromIt) {
 }
 
 TEST_F(Advice, StrictIsToBeLoosenedAndTheLandlockBackendChanged) {
-  Json strict = run_code({"--profile", "strict"}, kSocket);
+  // Strict would refuse the text itself; what is looked at is the wall behind that.
+  Json strict = run_code({"--profile", "strict", "--no-verify"}, kSocket);
   EXPECT_EQ(strict.text("denials/0/fix"), "syscalls: {base: default}") << strict.text("denials");
   Json flat = run_code({"--backend", "landlock"}, kSocket);
   EXPECT_EQ(flat.text("denials/0/fix"), "--backend native") << flat.text("denials");

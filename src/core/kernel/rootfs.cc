@@ -44,7 +44,7 @@ constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "uran
 // editors, awk are links through it) and the read-only settings of language runtimes.
 constexpr const char* kEtcPatterns[] = {"/etc/ld.so.cache", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
                                         "/etc/alternatives", "/etc/java-*-openjdk", "/etc/python3*", "/etc/localtime", "/etc/mime.types",
-                                        "/etc/locale.alias"};
+                                        "/etc/locale.alias", "/etc/matplotlibrc"};
 
 bool exists(const std::string& path, struct stat& st) { return ::lstat(path.c_str(), &st) == 0; }
 
