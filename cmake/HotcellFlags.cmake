@@ -28,7 +28,9 @@ target_compile_options(hotcell_flags INTERFACE "-iquote${PROJECT_SOURCE_DIR}/src
 target_compile_definitions(hotcell_flags INTERFACE HOTCELL_VERSION="${PROJECT_VERSION}")
 target_compile_options(hotcell_flags INTERFACE -Wall -Wextra -Wshadow -Wformat=2 -Wundef -Wnull-dereference -Werror
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast>
-  $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
+  # libstdc++ 12 uses in its own stable_sort what it has marked as deprecated.
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
 
 # Nobody interposes our functions: without this, position-independent code forbids inlining them.
 target_compile_options(hotcell_flags INTERFACE -fno-semantic-interposition)
