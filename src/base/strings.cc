@@ -18,6 +18,13 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
+std::string ascii_lower(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
 std::string join(const std::vector<std::string>& pieces, std::string_view sep) {
   std::string out;
   for (const auto& p : pieces) {

@@ -27,6 +27,7 @@ std::string cat(const T&... pieces) {
 
 std::vector<std::string_view> split(std::string_view s, char sep);          // keeps empty pieces
 std::string_view trim(std::string_view s);
+std::string ascii_lower(std::string_view s);
 std::string join(const std::vector<std::string>& pieces, std::string_view sep);
 std::optional<std::uint64_t> parse_u64(std::string_view s);                  // decimal, whole string, no sign
 // Length of the well-formed UTF-8 sequence at s[0] (s not empty), 0 when it is not one.

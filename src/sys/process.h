@@ -18,7 +18,7 @@ struct Child {
 
 // clone3 with CLONE_VM|CLONE_VFORK: the child borrows this process's memory on a stack of its own until it execs, so
 // nothing is copied however large we are. `body` must make raw system calls only and end in execve or _exit.
-// `cgroup_fd` ≥ 0 adds CLONE_INTO_CGROUP.
+// `cgroup_fd` ≥ 0 adds CLONE_INTO_CGROUP. Where clone3 is hidden, clone does it, but for cgroups and time namespaces.
 Result<Child> clone_vfork(std::uint64_t flags, int cgroup_fd, void (*body)(void*) noexcept, void* argument);
 
 Result<void> signal_pidfd(int pidfd, int signal);

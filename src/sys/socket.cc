@@ -59,7 +59,7 @@ Result<Message> receive(int fd, std::span<char> buffer, int flags) {
   return out;
 }
 
-Result<void> send(int fd, std::string_view bytes, std::span<const int> fds) {
+Result<void> send(int fd, std::string_view bytes, std::span<const int> fds, int flags) {
   if (int e = fault("sendmsg")) return errno_error("sendmsg", e);
   iovec iov{const_cast<char*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 32)] = {};
@@ -77,7 +77,7 @@ Result<void> send(int fd, std::string_view bytes, std::span<const int> fds) {
     std::memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
   }
   ssize_t n;
-  do n = ::sendmsg(fd, &msg, MSG_NOSIGNAL);
+  do n = ::sendmsg(fd, &msg, MSG_NOSIGNAL | flags);
   while (n < 0 && errno == EINTR);
   if (n < 0) return errno_error("sendmsg", errno);
   return {};

@@ -21,6 +21,6 @@ struct Message {
   std::vector<Fd> fds;
 };
 Result<Message> receive(int fd, std::span<char> buffer, int flags);
-Result<void> send(int fd, std::string_view bytes, std::span<const int> fds = {});
+Result<void> send(int fd, std::string_view bytes, std::span<const int> fds = {}, int flags = 0);
 
 }  // namespace hotcell::sys
