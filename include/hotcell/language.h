@@ -45,6 +45,15 @@ struct Sources {
 // Where a tool was found; absent when it is not there.
 using ToolPaths = std::map<std::string, std::string, std::less<>>;
 
+// A header that the compiler reads faster when it was read before: made once in a compile cell without any source of a
+// caller's, kept, and shown to later steps: behind `option` comes a folder with `name` in it and nothing else.
+struct ReadyHeader {
+  std::vector<std::string> argv;      // makes `output` of `text`, which is in /work/header.h
+  std::string text, output;
+  std::string name;                   // in the folder
+  std::string option;                 // "-I"
+};
+
 // One command in a compile cell. Options are the plugin's alone: nothing a caller writes becomes one.
 struct CompileStep {
   std::vector<std::string> argv;
@@ -55,6 +64,7 @@ struct CompileStep {
   std::vector<std::string> outputs;   // files or folders below /work that are the artefact; one file alone is later
                                       // found by its last name: out/main is /work/main in the run cell
   Limits limits;
+  std::optional<ReadyHeader> header = {};  // does not change what is made, only how long it takes
 };
 
 // How the program is started. Its arguments follow argv.
@@ -71,6 +81,7 @@ struct BuildInput {
   const Policy& policy;
   const ToolPaths& tools;
   bool fast = {};                     // the profile asks for the quickest compiler rather than the best code
+  const std::map<std::string, std::string>* env = nullptr;  // the request's own variables, beside the policy's
 };
 
 // How many tasks and how much memory the runtime itself needs before the program's first line. Raised only where nobody
@@ -113,10 +124,13 @@ struct Language {
   WarmRecipe warm = {};
   // Changes the way a program is started so that it shows its figures and tables (Request::rich). Null: cannot.
   Result<void> (*rich)(const BuildInput&, RunStep&) = nullptr;
+  // What `compile` makes is a source of this other language, compiled again in a cell of its own. Its `run` is that one's.
+  const Language* becomes = nullptr;
 };
 
 std::span<const Language* const> languages();
 const Language* find_language(std::string_view name_or_alias);          // nullptr: unknown
+const Language* as_wasm(const Language& language);                      // as a WASI module; nullptr: cannot be one
 const Language* language_by_extension(std::string_view file);
 const Language* language_by_shebang(std::string_view first_line);       // "#!/usr/bin/env -S python3 -u"
 const Language* language_of_project(std::span<const std::string> names);  // by the manifest among a folder's names

@@ -31,7 +31,7 @@ class Launcher {
   virtual ~Launcher() = default;
 
   // One run, start to verdict, in the calling thread.
-  virtual Result<Report> run(const Policy& policy, Request request) = 0;
+  Result<Report> run(const Policy& policy, Request request);
 
   // Many at once: start them, then step until their callbacks have been called.
   virtual Result<RunId> start(const Policy& policy, Request request, Done done) = 0;
@@ -39,6 +39,8 @@ class Launcher {
   virtual void cancel(RunId id) = 0;   // safe in a signal handler's aftermath, not inside one
   // Every process of the cell stops where it is, or goes on. Its wall clock runs on. Needs a cgroup.
   virtual Result<void> freeze(RunId id, bool frozen) = 0;
+  // Something begins in a cell that lasts and was quiet: its usage is looked at soon, not when it would be next.
+  virtual void attend(RunId) {}
   virtual std::size_t running() const = 0;
   virtual int poll_fd() const = 0;     // readable when step() has something to do
 
@@ -63,6 +65,11 @@ struct ConfineOptions {
   std::vector<std::string> read_only, read_write;
   bool seccomp = true;
   bool allow_network = false;  // TCP bind and connect
+  // A server that starts nothing, and was given its listening sockets: no exec, no second process (threads are fine), no
+  // capabilities, no signals to others, no new names for files outside, and connections to `connect_ports` alone.
+  bool alone = false;
+  std::vector<std::uint16_t> connect_ports;
+  bool dial = false;           // with `alone`: connections to any port, and datagrams for name servers
 };
 Result<Enforcement> confine_self(const ConfineOptions& options);
 

@@ -75,6 +75,15 @@ struct Environment {
   bool operator==(const Environment&) const = default;
 };
 
+// A workspace that outlives the cell: /work shows a project, and what is changed goes elsewhere.
+struct LastingWorkspace {
+  std::string project;                          // absolute; empty: nothing is below
+  std::string folder;                           // ours: holds `upper`, `work` (overlayfs's own) and `empty`
+  std::vector<std::pair<std::string, std::string>> files;  // name, bytes: executable and read-only under /run/hotcell
+  int mount = -1;                               // as root: a mount of its own, attached nowhere, that holds `upper` and `work` instead
+  bool operator==(const LastingWorkspace&) const = default;
+};
+
 // What verification of a source minds. Its own rules are on unless `off` names them.
 struct SourceRules {
   VerifyLevel level = VerifyLevel::kDefault;  // strict: also what is hostile only outside a cell, such as a process start
@@ -108,6 +117,7 @@ struct Policy {
   bool fast = false;                            // compile as quickly as possible rather than as well
   // Report the files that were refused, too: every call that names one is shown to the launcher and goes on. Slower.
   bool explain_denials = false;
+  std::optional<LastingWorkspace> lasting;      // never read from a profile or from a socket: only who keeps cells sets it
 
   bool operator==(const Policy&) const = default;
 };

@@ -47,6 +47,7 @@ struct LiveUsage {
   Bytes memory;              // of all its processes; private files are `disk`
   Bytes disk;                // held in the private folders now; 0 where they cannot be measured (landlock backend)
   std::uint32_t tasks = 0;
+  Bytes io_read, io_written; // of a lasting cell: fetched from and handed to disks so far
 };
 
 enum class LayerStatus : std::uint8_t { kFull, kPartial, kNone };
@@ -128,6 +129,7 @@ struct Report {
   Enforcement enforcement;
   std::vector<Denial> denials;
   bool denials_complete = false;
+  std::vector<std::string> notices;      // nothing was refused, and somebody should look at it: sentences of the proxy
   std::vector<Finding> findings;
   std::vector<OutputFile> files;         // what Request::outputs asked for
   std::vector<RichOutput> outputs;       // what Request::rich asked for

@@ -1,6 +1,7 @@
 // Reading a source before it runs: what it does that its profile would rather not see. Advice, never a wall: the
 // kernel's layers hold a program whatever was read in it.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,14 @@ std::string verify_language_name(std::string_view name);
 // By extension, else by the `#!` line; empty when neither tells.
 std::string detect_verify_language(std::string_view file, std::string_view source);
 
+// A running hotcell-verify: the socket to it, now the Verifier's, and how it is ended (its wait status; it has the given
+// milliseconds to end by itself).
+struct SpawnedVerifier {
+  int socket = -1;
+  std::function<int(int grace_ms)> end;
+};
+using VerifierSpawn = std::function<Result<SpawnedVerifier>(Bytes memory)>;
+
 struct VerifierOptions {
   Nanoseconds wall = std::chrono::seconds(10);  // for one source; past it the child is killed
   Bytes memory = 1_GiB;                         // address space of the child
@@ -33,6 +42,7 @@ struct VerifierOptions {
   // over could lie about the next. Costs a process start for each source.
   bool fresh_child = false;
   std::string program;                          // the child; empty: the one that came with this library
+  VerifierSpawn spawn;                          // for a process that starts nothing itself; empty: a child of this one
 };
 
 // Parsers of hostile text take gigabytes or crash, so they live in a child process that can do nothing but compute and

@@ -11,6 +11,13 @@ struct ApplyContext {
   int proc;                 // a template's and, until its user namespace is made, a stamped cell's: the host's /proc
   uint32_t uid, gid;        // inside
   uint32_t cell_id;         // of a stamped cell: its user in the template's namespace; 0: the only one there is
+  uint32_t will_wait;       // a stamped cell that is to be parked: what it need not keep of its memory is worth a call
+  struct OpenPath {
+    const char* path;
+    int fd;
+    bool folder;
+  } paths[24];              // of Landlock rules: two rulesets name the same folders
+  uint32_t path_count;
   const char* text(uint32_t offset) const { return offset ? base + offset : nullptr; }
 };
 
@@ -33,6 +40,7 @@ int apply_mount_idle_proc(ApplyContext& ctx, const Op& op) noexcept;
 int apply_own_user(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hostname(ApplyContext& ctx, const Op& op) noexcept;
 int apply_loopback_up(ApplyContext& ctx, const Op& op) noexcept;
+int apply_door(ApplyContext& ctx, const Op& op) noexcept;
 int apply_private_mounts(ApplyContext& ctx, const Op& op) noexcept;
 int apply_open_tree(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_attr(ApplyContext& ctx, const Op& op) noexcept;
@@ -44,6 +52,7 @@ int apply_move_mount(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_tmpfs(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_proc(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_devpts(ApplyContext& ctx, const Op& op) noexcept;
+int apply_overlay(ApplyContext& ctx, const Op& op) noexcept;
 int apply_bind(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mask(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hold_folder(ApplyContext& ctx, const Op& op) noexcept;

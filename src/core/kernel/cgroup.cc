@@ -1,11 +1,14 @@
 #include "core/kernel/cgroup.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "base/strings.h"
 #include "core/kernel/cgroup_files.h"
@@ -13,21 +16,23 @@
 #include "sys/file.h"
 
 namespace hotcell {
-namespace {
 
-std::string start_time_of(int pid) {
+// Empty: no such process, or one that has ended and waits to be buried. A first thread that left the others behind looks the same
+// but for their number.
+static std::string start_time_of(int pid) {
   auto text = sys::read_file(cat("/proc/", pid, "/stat").c_str());
   if (!text) return {};
   // The command name may hold spaces and parentheses; fields count from the last ')'. Start time is the 22nd.
   auto after = text.value().rfind(')');
   if (after == std::string::npos) return {};
   auto words = split(std::string_view(text.value()).substr(after + 2), ' ');
-  return words.size() > 19 ? std::string(words[19]) : std::string();
+  if (words.size() <= 19 || ((words[0] == "Z" || words[0] == "X") && parse_u64(words[17]).value_or(0) <= 1)) return {};
+  return std::string(words[19]);
 }
 
 // A pid means something in its own pid namespace only. Containers may share the folder of cgroups: what another's
 // launcher made is not ours to judge.
-const std::string& own_pid_namespace() {
+static const std::string& own_pid_namespace() {
   static const std::string number = [] {
     struct stat st;
     return ::stat("/proc/self/ns/pid", &st) == 0 ? cat(st.st_ino) : std::string();
@@ -46,28 +51,73 @@ const std::string& own_prefix() {
   return prefix;
 }
 
+bool is_of_the_dead(std::string_view name) {
+  auto parts = split(name, '-');
+  if (parts.size() != 3) return false;
+  auto pid = parse_u64(parts[0]);
+  auto dot = parts[1].find('.');
+  if (!pid || dot == parts[1].npos || parts[1].substr(dot + 1) != own_pid_namespace()) return false;
+  return start_time_of(static_cast<int>(*pid)) != parts[1].substr(0, dot);
+}
+
+namespace {
+
+bool remove_group(const std::string& path) {
+  sys::Fd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dir.valid()) return errno == ENOENT;
+  // On v1 what is frozen does not even die.
+  sys::write_file_at(dir.get(), "freezer.state", "THAWED").ignore("not a freezer");
+  kill_members(dir.get());
+  for (const auto& below : groups_below(path))
+    if (sys::Fd group(::open(below.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); group.valid()) kill_members(group.get());
+  return remove_empty_groups(path);
+}
+
 void sweep_folder(const std::string& folder) {
   auto names = sys::list_dir(folder.c_str());
   if (!names) return;  // nothing was ever made here
-  for (const auto& name : names.value()) {
-    auto parts = split(name, '-');
-    if (parts.size() != 3) continue;
-    auto pid = parse_u64(parts[0]);
-    auto dot = parts[1].find('.');
-    if (!pid || dot == parts[1].npos || parts[1].substr(dot + 1) != own_pid_namespace()) continue;
-    if (start_time_of(static_cast<int>(*pid)) == parts[1].substr(0, dot)) continue;
-    std::string path = cat(folder, "/", name);
-    sys::Fd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (dir.valid()) {
-      // On v1 what is frozen does not even die.
-      sys::write_file_at(dir.get(), "freezer.state", "THAWED").ignore("not a freezer");
-      kill_members(dir.get());
-    }
-    ::rmdir(path.c_str());
-  }
+  for (const auto& name : names.value())
+    if (is_of_the_dead(name)) remove_group(cat(folder, "/", name));
+}
+
+constexpr const char* kHierarchies = "/sys/fs/cgroup";
+
+// Where a group called hotcell may be: on v2 there is one hierarchy, on v1 a folder for each.
+std::vector<std::string> folders_everywhere() {
+  std::vector<std::string> out = {cat(kHierarchies, "/hotcell")};
+  if (auto names = sys::list_dir(kHierarchies); names.ok())
+    for (const auto& name : names.value()) out.push_back(cat(kHierarchies, "/", name, "/hotcell"));
+  return out;
 }
 
 }  // namespace
+
+std::vector<std::string> groups_below(const std::string& path) {
+  std::vector<std::string> out;
+  DIR* dir = ::opendir(path.c_str());
+  if (dir == nullptr) return out;
+  while (const dirent* entry = ::readdir(dir)) {
+    std::string_view name = entry->d_name;
+    if (entry->d_type != DT_DIR || name == "." || name == "..") continue;
+    std::string below = cat(path, "/", name);
+    for (auto& deeper : groups_below(below)) out.push_back(std::move(deeper));
+    out.push_back(std::move(below));
+  }
+  ::closedir(dir);
+  return out;
+}
+
+bool remove_empty_groups(const std::string& path) {
+  if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return true;
+  auto below = groups_below(path);
+  if (below.empty()) return false;
+  for (const auto& group : below) ::rmdir(group.c_str());
+  return ::rmdir(path.c_str()) == 0 || errno == ENOENT;
+}
+
+void reclaim_by(sys::Fd file, std::string bytes) {
+  std::thread([file = std::move(file), bytes = std::move(bytes)] { (void)!::write(file.get(), bytes.data(), bytes.size()); }).detach();
+}
 
 std::uint64_t read_number_fd(int fd) {
   char buf[64];
@@ -117,9 +167,13 @@ void kill_members(int dir) {
   }
 }
 
+std::string new_group_name() {
+  static std::atomic<unsigned> counter = 0;
+  return cat(own_prefix(), counter++);
+}
+
 Result<std::unique_ptr<Cgroup>> create_cgroup(const CgroupHost& host, const Limits& limits) {
-  static unsigned counter = 0;
-  std::string name = cat(own_prefix(), counter++);
+  std::string name = new_group_name();
   switch (host.version) {
     case CgroupVersion::kV1: return create_cgroup_v1(host, name, limits);
     case CgroupVersion::kV2: return create_cgroup_v2(host, name, limits);
@@ -131,6 +185,16 @@ Result<std::unique_ptr<Cgroup>> create_cgroup(const CgroupHost& host, const Limi
 void sweep_cgroups(const CgroupHost& host) {
   for (const auto& c : host.v1) sweep_folder(c.folder);
   if (host.version == CgroupVersion::kV2) sweep_folder(host.v2_folder);
+}
+
+bool remove_group_everywhere(const std::string& name) {
+  bool gone = true;
+  for (const auto& folder : folders_everywhere()) gone &= remove_group(cat(folder, "/", name));
+  return gone;
+}
+
+void sweep_groups_everywhere() {
+  for (const auto& folder : folders_everywhere()) sweep_folder(folder);
 }
 
 }  // namespace hotcell

@@ -2,16 +2,26 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hotcell/result.h"
 
 namespace hotcell {
+
+// What a launcher makes outside of itself is called PID-START.PIDNS-SOMETHING, so that the next one knows what belongs to
+// nobody any more.
+const std::string& own_prefix();
+bool is_of_the_dead(std::string_view name);
 
 std::uint64_t read_number_fd(int fd);                                          // 0 when unreadable
 std::uint64_t read_field_fd(int fd, const char* key);
 std::uint64_t read_number(int dir, const char* file);
 std::uint64_t read_field(int dir, const char* file, const char* key);          // "key value" lines
 Result<void> make_cgroup_folder(const std::string& parent, const std::string& path);
+// With the groups that a tool has made below it; false: somebody is still there.
+bool remove_empty_groups(const std::string& path);
+std::vector<std::string> groups_below(const std::string& path);                // deepest first
 void kill_members(int dir);                                                    // SIGKILL to all in cgroup.procs until none is left
 
 }  // namespace hotcell

@@ -25,11 +25,12 @@ struct Hierarchy {
 
 // What the account reads, opened when the group is made: the answer waits for reads only.
 struct Counters {
-  sys::Fd cpu, cpu_user, cpu_system, memory, memory_peak, oom, tasks_peak, refused;
+  sys::Fd cpu, cpu_user, cpu_system, memory, memory_peak, memory_stat, oom, tasks, tasks_peak, refused;
 };
 
 constexpr std::uint64_t kLeastTasks = 2;            // init and the program
 constexpr std::uint64_t kLeftOver = 512 << 10;      // kernel memory that is freed a little later
+constexpr std::uint64_t kPerCpu = 256 << 10;        // charged ahead by the kernel, and there for the next cell as well
 
 class CgroupV1 final : public Cgroup {
  public:
@@ -59,6 +60,7 @@ class CgroupV1 final : public Cgroup {
       TRY(watch_memory(*m));
       TRY_SET(counters_.memory, sys::open_at(m->dir.get(), "memory.usage_in_bytes", O_RDONLY));
       TRY_SET(counters_.memory_peak, sys::open_at(m->dir.get(), "memory.max_usage_in_bytes", O_RDWR));
+      TRY_SET(counters_.memory_stat, sys::open_at(m->dir.get(), "memory.stat", O_RDONLY));
       TRY_SET(counters_.oom, sys::open_at(m->dir.get(), "memory.oom_control", O_RDONLY));
     }
     if (const Hierarchy* a = find("cpuacct")) {
@@ -68,6 +70,7 @@ class CgroupV1 final : public Cgroup {
     }
     if (const Hierarchy* p = find("pids")) {
       TRY(sys::write_file_at(p->dir.get(), "pids.max", cat(limits.processes + 1)));  // and init
+      TRY_SET(counters_.tasks, sys::open_at(p->dir.get(), "pids.current", O_RDONLY));
       counters_.tasks_peak = sys::Fd(::openat(p->dir.get(), "pids.peak", O_RDONLY | O_CLOEXEC));  // since 6.11
       TRY_SET(counters_.refused, sys::open_at(p->dir.get(), "pids.events", O_RDONLY));
     }
@@ -86,6 +89,7 @@ class CgroupV1 final : public Cgroup {
   }
 
   Result<void> start_counting() override {
+    accounted_ = false;
     if (counters_.memory_peak.valid() && ::pwrite(counters_.memory_peak.get(), "0", 1, 0) != 1) return errno_error("reset memory peak", errno);
     base_cpu_ = read_number_fd(counters_.cpu.get());
     base_user_ = read_number_fd(counters_.cpu_user.get());
@@ -93,13 +97,13 @@ class CgroupV1 final : public Cgroup {
     return {};
   }
 
-  CgroupSample cheap_sample() override {
+  CgroupSample cheap_sample(Bytes unless_below) override {
     CgroupSample s;
     s.cpu = Nanoseconds(read_number_fd(counters_.cpu.get()) - base_cpu_);
-    if (const Hierarchy* p = find("pids")) s.tasks = static_cast<std::uint32_t>(read_number(p->dir.get(), "pids.current"));
-    if (const Hierarchy* m = find("memory")) {
+    if (counters_.tasks.valid()) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.get()));
+    if (counters_.memory.valid()) {
       s.memory = {read_number_fd(counters_.memory.get())};
-      s.anonymous = {read_field(m->dir.get(), "memory.stat", "rss")};
+      if (s.memory >= unless_below) s.anonymous = {read_field_fd(counters_.memory_stat.get(), "rss")};
     }
     return s;
   }
@@ -114,6 +118,8 @@ class CgroupV1 final : public Cgroup {
     auto peak = read_number_fd(counters_.tasks_peak.get());
     s.tasks_peak = peak > 1 ? static_cast<std::uint32_t>(peak - 1) : 0;
     s.pids_refused = read_field_fd(counters_.refused.get(), "max");
+    accounted_ = true;
+    grew_ = peak > kLeastTasks || s.pids_refused != 0 || s.oom_kills != 0;
     return s;
   }
 
@@ -135,14 +141,25 @@ class CgroupV1 final : public Cgroup {
     return frozen ? move_into_freezer() : Result<void>{};
   }
 
-  bool like_new() override {
-    if (removing_ || freezer_.valid()) return false;  // part of it may be gone
-    const Hierarchy* p = find("pids");
+  void reclaim() override {
+    const Hierarchy* m = find("memory");
+    if (m == nullptr) return;
+    if (auto file = sys::open_at(m->dir.get(), "memory.force_empty", O_WRONLY); file.ok()) reclaim_by(std::move(file).value(), "0");
+  }
+
+  bool spoilt() override {
+    if (removing_ || freezer_.valid()) return true;  // part of it may be gone
     // Counters that cannot be set back must be where a cell that did nothing would have left them.
-    if (p == nullptr || read_number(p->dir.get(), "pids.current") != 0 || !counters_.tasks_peak.valid()) return false;
-    if (read_number_fd(counters_.tasks_peak.get()) > kLeastTasks || read_field_fd(counters_.refused.get(), "max") != 0) return false;
-    if (!counters_.memory.valid()) return true;
-    return read_number_fd(counters_.memory.get()) <= kLeftOver && read_field_fd(counters_.oom.get(), "oom_kill") == 0;
+    if (!counters_.tasks_peak.valid()) return true;
+    if (!accounted_) full_sample();  // the account of one whose processes are dead is its last
+    accounted_ = false;
+    return grew_;
+  }
+
+  bool at_rest() override {
+    if (read_number_fd(counters_.tasks.get()) != 0) return false;
+    static const auto cpus = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+    return !counters_.memory.valid() || read_number_fd(counters_.memory.get()) <= kLeftOver + std::min<std::uint64_t>(cpus, 8) * kPerCpu;
   }
 
   bool remove() override {
@@ -150,7 +167,7 @@ class CgroupV1 final : public Cgroup {
     bool all = true;
     for (auto& path : made_) {
       if (path.empty()) continue;
-      if (::rmdir(path.c_str()) == 0 || errno == ENOENT) path.clear();
+      if (remove_empty_groups(path)) path.clear();
       else all = false;
     }
     return all;
@@ -203,8 +220,9 @@ class CgroupV1 final : public Cgroup {
   std::vector<std::string> made_;
   Counters counters_;
   sys::Fd event_, freezer_;
-  std::string name_, freezer_folder_;
+  std::string freezer_folder_;
   bool removing_ = false;
+  bool accounted_ = false, grew_ = false;  // since it last served: the last word on what cannot be set back, and that word
   std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
 };
 

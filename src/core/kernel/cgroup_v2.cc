@@ -19,6 +19,7 @@ class CgroupV2 final : public Cgroup {
   ~CgroupV2() override { remove(); }
 
   Result<void> create(const CgroupHost& host, const std::string& name, const Limits& limits) {
+    name_ = name;
     path_ = cat(host.v2_folder, "/", name);
     TRY(make_cgroup_folder(host.v2_folder, path_));
     made_ = true;
@@ -54,12 +55,12 @@ class CgroupV2 final : public Cgroup {
     return {};
   }
 
-  CgroupSample cheap_sample() override {
+  CgroupSample cheap_sample(Bytes unless_below) override {
     CgroupSample s;
     s.cpu = std::chrono::microseconds(read_field(dir_.get(), "cpu.stat", "usage_usec") - base_cpu_);
     s.tasks = static_cast<std::uint32_t>(read_number(dir_.get(), "pids.current"));
     s.memory = {read_number(dir_.get(), "memory.current")};
-    s.anonymous = {read_field(dir_.get(), "memory.stat", "anon")};
+    if (s.memory >= unless_below) s.anonymous = {read_field(dir_.get(), "memory.stat", "anon")};
     return s;
   }
 
@@ -84,7 +85,13 @@ class CgroupV2 final : public Cgroup {
 
   Result<void> freeze(bool frozen) override { return sys::write_file_at(dir_.get(), "cgroup.freeze", frozen ? "1" : "0"); }
 
-  bool like_new() override { return false; }  // the peaks of most kernels cannot be set back; making one costs 56 us
+  void reclaim() override {
+    if (auto file = sys::open_at(dir_.get(), "memory.reclaim", O_WRONLY); file.ok())
+      reclaim_by(std::move(file).value(), cat(read_number(dir_.get(), "memory.current")));
+  }
+
+  bool spoilt() override { return true; }  // the peaks of most kernels cannot be set back; making one costs 56 us
+  bool at_rest() override { return false; }
 
   bool remove() override {
     if (made_ && (::rmdir(path_.c_str()) == 0 || errno == ENOENT)) made_ = false;

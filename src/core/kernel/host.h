@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,7 @@ struct Host {
   uid_t uid = 0;
   gid_t gid = 0;
   bool privileged = false;              // root with a full id map: cells get ids of their own
+  std::uint32_t tasks_beside = 0;       // see tasks_beside()
   bool extra_groups = false;            // supplementary groups that an unprivileged user namespace cannot drop
   int landlock_abi = 0;                 // 0: none
   unsigned last_cap = 40;
@@ -55,5 +57,9 @@ struct Host {
 
   static Result<Host> look();
 };
+
+// Of the whole process, before its launcher is made. Without a user namespace RLIMIT_NPROC counts all tasks of a user, and a
+// daemon's own and those of its other cells are the same user's: this many are left to them.
+std::uint32_t& tasks_beside();
 
 }  // namespace hotcell

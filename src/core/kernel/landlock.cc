@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/strings.h"
+#include "core/kernel/etc_settings.h"
 #include "sys/uapi/landlock.h"
 
 namespace hotcell {
@@ -15,6 +16,9 @@ constexpr std::uint64_t kReadExecute = kReadFiles | kFsExecute;
 // No MAKE_CHAR and MAKE_BLOCK: nobody inside makes devices.
 constexpr std::uint64_t kWriteAll = kReadExecute | kFsWriteFile | kFsRemoveDir | kFsRemoveFile | kFsMakeDir | kFsMakeReg | kFsMakeSock |
                                     kFsMakeFifo | kFsMakeSym | kFsRefer | kFsTruncate;
+// A folder that others outside see, too: a socket made there would be a way in for them, and a way out for data and descriptors,
+// past the network's walls. Connecting to one that is there already is not Landlock's to forbid.
+constexpr std::uint64_t kWriteShared = kWriteAll & ~static_cast<std::uint64_t>(kFsMakeSock);
 
 using Rule = LandlockRule;
 
@@ -46,7 +50,15 @@ std::vector<Rule> device_rules() {
 }
 
 void add_grants(const Grants& grants, std::vector<Rule>& rules) {
-  for (const auto& g : grants.grants) rules.push_back({g.shown, g.access == Access::kWrite ? kWriteAll : kReadExecute});
+  for (const auto& g : grants.grants) rules.push_back({g.shown, g.access == Access::kWrite ? kWriteShared : kReadExecute});
+}
+
+// A folder of the cell's own. What Landlock allows there it allows below, too, so one that has a shared folder in it is like that.
+std::uint64_t scratch_rights(const Policy& policy, const Grants& grants, std::string_view folder) {
+  if (!policy.filesystem.writable_scratch) return kReadExecute;
+  for (const auto& g : grants.grants)
+    if (g.access == Access::kWrite && is_inside(g.shown, folder)) return kWriteShared;
+  return kWriteAll;
 }
 
 // Where they are links they lead into /usr, and a rule of their own would only cost time.
@@ -83,25 +95,28 @@ LandlockSlots plan_landlock(const Policy& policy, const Host& host, const Grants
   LandlockAbi abi = landlock_abi(host.landlock_abi);
   if (abi.fs == 0) return slots;
   LandlockPlanner planner(abi, plan);
-  std::uint64_t scratch = policy.filesystem.writable_scratch ? kWriteAll : kReadExecute;
+  auto scratch = [&](std::string_view folder) { return scratch_rights(policy, grants, folder); };
 
   // Broad: what the profile shows at all. On the cell's own empty network TCP between its own processes is wanted.
   std::vector<Rule> broad = {{"/usr", kReadExecute}, {"/etc", kReadExecute}, {"/", kFsReadDir}, {"/proc", kReadFiles},
                              {"/dev", kReadFiles | kFsWriteFile | kFsIoctlDev | kFsTruncate},
-                             {"/dev/shm", scratch}, {"/work", scratch}, {"/tmp", scratch}};
+                             {"/dev/shm", scratch("/dev/shm")}, {"/work", scratch("/work")}, {"/tmp", scratch("/tmp")}};
   add_system_folders(broad);
+  if (policy.lasting || policy.network.mode == NetworkMode::kProxy) broad.push_back({"/run/hotcell", kReadExecute});
   add_grants(grants, broad);
   slots.broad = planner.ruleset(Layer::kLandlockBroad, 0, kScopeAbstractUnix | kScopeSignal, broad);
 
   // Tight: the same folders, each device by name, the top folder listable but nothing more.
   std::vector<Rule> tight = {{"/usr", kReadExecute}, {"/etc", kReadFiles}, {"/proc", kReadFiles}, {"/", kFsReadDir}, {"/dev/pts", kFsReadFile | kFsWriteFile | kFsReadDir | kFsIoctlDev},
-                             {"/dev/shm", scratch}, {"/work", scratch}, {"/tmp", scratch}};
+                             {"/dev/shm", scratch("/dev/shm")}, {"/work", scratch("/work")}, {"/tmp", scratch("/tmp")}};
   add_system_folders(tight);
+  if (policy.lasting || policy.network.mode == NetworkMode::kProxy) tight.push_back({"/run/hotcell", kReadExecute});
   for (auto& r : device_rules()) tight.push_back(std::move(r));
   add_grants(grants, tight);
   // Strict has no use for TCP; on the host's network a rule for each wanted port would be needed, so none means none.
   std::uint64_t net = policy.syscalls.base == "strict" ? kNetBindTcp | kNetConnectTcp : 0;
   if (policy.network.mode == NetworkMode::kHost) net = kNetBindTcp;
+  if (policy.network.mode == NetworkMode::kProxy) net &= ~kNetConnectTcp;  // its network has nothing but the door
   slots.tight = planner.ruleset(Layer::kLandlock, net, kScopeAbstractUnix | kScopeSignal, tight);
   slots.rules = std::move(tight);
   return slots;
@@ -121,13 +136,14 @@ Result<LandlockSlots> plan_landlock_flat(const Policy& policy, const Host& host,
     return make_error(ErrorCode::kUnsupported, cat("deny ", printable(grants.masks[0].shown), ": the landlock backend cannot hide a path inside a granted folder"));
   LandlockPlanner planner(abi, plan);
   std::vector<Rule> rules = {{"/usr", kReadExecute}, {"/bin", kReadExecute}, {"/sbin", kReadExecute}, {"/lib", kReadExecute},
-                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute}, {"/etc/ld.so.cache", kReadFiles},
-                             {"/etc/ssl/certs", kReadFiles}, {"/etc/ssl/openssl.cnf", kReadFiles}, {"/etc/alternatives", kReadFiles},
-                             {"/etc/passwd", kReadFiles}, {"/etc/group", kReadFiles}, {"/etc/nsswitch.conf", kReadFiles},
-                             {"/etc/localtime", kReadFiles}};
+                             {"/lib32", kReadExecute}, {"/lib64", kReadExecute}, {"/libx32", kReadExecute},
+                             {"/etc/passwd", kReadFiles}, {"/etc/group", kReadFiles}, {"/etc/nsswitch.conf", kReadFiles}};
+  // The same as in a root of its own. What a link leads to is below /usr.
+  for (const auto& setting : etc_settings())
+    if (setting.leads_to.empty()) rules.push_back({setting.path, kReadFiles});
   for (auto& r : device_rules()) rules.push_back(std::move(r));
   rules.push_back({workspace, policy.filesystem.writable_scratch ? kWriteAll : kReadExecute});
-  for (const auto& g : grants.grants) rules.push_back({g.canonical, g.access == Access::kWrite ? kWriteAll : kReadExecute});
+  for (const auto& g : grants.grants) rules.push_back({g.canonical, g.access == Access::kWrite ? kWriteShared : kReadExecute});
   LandlockSlots slots;
   std::uint64_t net = policy.network.mode == NetworkMode::kHost ? kNetBindTcp : kNetBindTcp | kNetConnectTcp;
   slots.broad = planner.ruleset(Layer::kLandlockBroad, net, kScopeAbstractUnix, rules);

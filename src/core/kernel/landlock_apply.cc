@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,20 +19,45 @@ int apply_ruleset(ApplyContext& ctx, const Op& op) noexcept {
   return 0;
 }
 
+namespace {
+
+constexpr unsigned kMostPaths = sizeof ApplyContext::paths / sizeof ApplyContext::paths[0];
+
+// Both rulesets are made before either is applied, and name mostly the same: what one has opened the other takes.
+const ApplyContext::OpenPath* find_open(const ApplyContext& ctx, const char* path) noexcept {
+  for (uint32_t i = 0; i < ctx.path_count; ++i)
+    if (strcmp(ctx.paths[i].path, path) == 0) return &ctx.paths[i];
+  return nullptr;
+}
+
+void close_paths(ApplyContext& ctx) noexcept {
+  while (ctx.path_count > 0) close(ctx.paths[--ctx.path_count].fd);
+}
+
+}  // namespace
+
 int apply_path_rule(ApplyContext& ctx, const Op& op) noexcept {
-  int fd = open(ctx.text(op.path), O_PATH | O_CLOEXEC);
-  if (fd < 0) return ((errno == ENOENT || errno == EACCES) && (op.flags & kOptional)) ? 0 : -errno;
-  constexpr uint64_t kFileRights = uapi::kFsExecute | uapi::kFsWriteFile | uapi::kFsReadFile | uapi::kFsTruncate | uapi::kFsIoctlDev;
-  uint64_t access = op.a;
-  struct stat st;
-  int result = fstat(fd, &st) < 0 ? -errno : 0;
-  // Rights on folders given for a file are EINVAL, not ignored.
-  if (result == 0 && !S_ISDIR(st.st_mode)) access &= kFileRights;
-  if (result == 0) {
-    uapi::LandlockPathBeneath rule = {access, fd};
-    if (syscall(SYS_landlock_add_rule, ctx.slots[op.slot], uapi::kLandlockRulePathBeneath, &rule, 0) < 0) result = -errno;
+  const char* path = ctx.text(op.path);
+  const ApplyContext::OpenPath* known = find_open(ctx, path);
+  ApplyContext::OpenPath opened = known != nullptr ? *known : ApplyContext::OpenPath{path, -1, false};
+  if (known == nullptr) {
+    opened.fd = open(path, O_PATH | O_CLOEXEC);
+    if (opened.fd < 0 && errno == EMFILE && ctx.path_count > 0) {
+      // The program's own limit is set already, and may be a low one.
+      close_paths(ctx);
+      opened.fd = open(path, O_PATH | O_CLOEXEC);
+    }
+    if (opened.fd < 0) return ((errno == ENOENT || errno == EACCES) && (op.flags & kOptional)) ? 0 : -errno;
+    struct stat st;
+    if (fstat(opened.fd, &st) < 0) return -errno;
+    opened.folder = S_ISDIR(st.st_mode);
   }
-  close(fd);
+  constexpr uint64_t kFileRights = uapi::kFsExecute | uapi::kFsWriteFile | uapi::kFsReadFile | uapi::kFsTruncate | uapi::kFsIoctlDev;
+  // Rights on folders given for a file are EINVAL, not ignored.
+  uapi::LandlockPathBeneath rule = {opened.folder ? op.a : op.a & kFileRights, opened.fd};
+  int result = syscall(SYS_landlock_add_rule, ctx.slots[op.slot], uapi::kLandlockRulePathBeneath, &rule, 0) < 0 ? -errno : 0;
+  if (known == nullptr && ctx.path_count < kMostPaths) ctx.paths[ctx.path_count++] = opened;
+  else if (known == nullptr) close(opened.fd);
   return result;
 }
 
@@ -41,6 +67,7 @@ int apply_port_rule(ApplyContext& ctx, const Op& op) noexcept {
 }
 
 int apply_restrict(ApplyContext& ctx, const Op& op) noexcept {
+  close_paths(ctx);
   int fd = ctx.slots[op.slot];
   if (syscall(SYS_landlock_restrict_self, fd, 0) < 0) return -errno;
   close(fd);

@@ -83,7 +83,8 @@ int apply_mount_tmpfs(ApplyContext& ctx, const Op& op) noexcept {
 int apply_mkdir(ApplyContext& ctx, const Op& op) noexcept {
   const char* path = ctx.text(op.path);
   if (mkdir(path, static_cast<mode_t>(op.a)) < 0) return (errno == EEXIST && (op.flags & kOptional)) ? 0 : -errno;
-  // mkdir obeys the umask; /tmp must be 1777 whatever it is.
+  // mkdir obeys the umask, which is 022 here; /tmp must be 1777.
+  if ((op.a & ~static_cast<uint64_t>(0755)) == 0) return 0;
   return chmod(path, static_cast<mode_t>(op.a)) < 0 ? -errno : 0;
 }
 
@@ -141,8 +142,23 @@ int apply_mount_devpts(ApplyContext& ctx, const Op& op) noexcept {
   return mount("devpts", ctx.text(op.path), "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620") < 0 ? -errno : 0;
 }
 
+int apply_overlay(ApplyContext& ctx, const Op& op) noexcept {
+  // The layers are attached beside the cell's root first: before 6.15 overlayfs takes no detached mount. What is mounted
+  // keeps its own copies of them, and the places go with the old root.
+  const char* places[] = {"../lower", "../changes"};
+  unsigned slots[] = {op.slot, static_cast<unsigned>(op.b)};
+  for (unsigned i = 0; i < 2; ++i) {
+    int tree = ctx.slots[slots[i]];
+    if (syscall(SYS_move_mount, tree, "", AT_FDCWD, places[i], uapi::kMoveFromEmptyPath) < 0) return -errno;
+    close(tree);
+    ctx.slots[slots[i]] = -1;
+  }
+  return mount("cell", ctx.text(op.path), "overlay", static_cast<unsigned long>(op.a), ctx.text(op.data)) < 0 ? -errno : 0;
+}
+
 int apply_bind(ApplyContext& ctx, const Op& op) noexcept {
   const char* path = ctx.text(op.path);
+  if (op.flags & kPlainBind) return mount(ctx.text(op.data), path, nullptr, MS_BIND, nullptr) < 0 ? -errno : 0;
   int fd = open_tree(AT_FDCWD, op.data ? ctx.text(op.data) : path, 0);
   if (fd < 0) return -errno;
   int result = set_attr(fd, op.a, op.b, false);

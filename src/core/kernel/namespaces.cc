@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "base/strings.h"
+#include "core/policy/proxy_env.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
@@ -48,10 +49,15 @@ void plan_first_identity(const Policy& policy, const Host& host, PlanBuilder& pl
   become(id, host.privileged ? kTemplateId : policy.gid, kOnlyTemplate, host, plan);
 }
 
-void plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) {
+void plan_own_cgroup(const Policy& policy, const Host& host, PlanBuilder& plan) {
+  // After the root is made: mounts, and what the kernel keeps for them, are ours and the same for every cell. So its group
+  // begins nearly empty, is so again soon after its end, and the kernel need not switch accounts for each of a hundred calls.
   plan_join_cgroups(policy, host, plan);
   // After joining, so that the cell's own group is its root and no path of the host shows.
   plan.add({.kind = OpKind::kUnshare, .layer = Layer::kCgroupNs, .a = CLONE_NEWCGROUP}, "cgroup namespace");
+}
+
+void plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) {
   if (policy.time_ns) {
     plan.add({.kind = OpKind::kUnshare, .layer = Layer::kUserNs, .a = CLONE_NEWTIME}, "time namespace");
     plan.set_own_memory();  // a child that shares our memory stays in our time namespace, on older kernels past its exec
@@ -60,6 +66,9 @@ void plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan) 
   plan.add({.kind = OpKind::kHostname, .layer = Layer::kUtsNs, .path = "cell"}, "host name cell");
   if (cell_namespaces(policy) & CLONE_NEWNET)
     plan.add({.kind = OpKind::kLoopbackUp, .layer = Layer::kNetNs, .flags = kOnlyDirect}, "lo up, nothing else there");
+  if (policy.network.mode == NetworkMode::kProxy)
+    plan.add({.kind = OpKind::kDoor, .layer = Layer::kNetNs, .a = kProxyPort, .b = 53},
+             cat("the proxy's door: 127.0.0.1 port ", kProxyPort, ", names on port 53"));
 }
 
 }  // namespace hotcell

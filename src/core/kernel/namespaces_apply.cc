@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -83,6 +84,36 @@ int apply_loopback_up(ApplyContext&, const Op&) noexcept {
   int result = ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? -errno : 0;
   close(fd);
   return result;
+}
+
+namespace {
+
+int bound_socket(int type, unsigned port) {
+  int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -errno;
+  struct sockaddr_in at;
+  memset(&at, 0, sizeof at);
+  at.sin_family = AF_INET;
+  at.sin_port = htons(static_cast<uint16_t>(port));
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  bool ok = bind(fd, reinterpret_cast<struct sockaddr*>(&at), sizeof at) == 0 && (type != SOCK_STREAM || listen(fd, 1024) == 0);
+  if (ok) return fd;
+  int err = errno;
+  close(fd);
+  return -err;
+}
+
+}  // namespace
+
+// A socket belongs to the namespace it was made in, whoever holds it: these are the only way out of an empty network.
+int apply_door(ApplyContext& ctx, const Op& op) noexcept {
+  int door = bound_socket(SOCK_STREAM, static_cast<unsigned>(op.a));
+  if (door < 0) return door;
+  ctx.slots[kDoorSlot] = door;
+  int dns = bound_socket(SOCK_DGRAM, static_cast<unsigned>(op.b));
+  if (dns < 0) return dns;
+  ctx.slots[kDnsSlot] = dns;
+  return 0;
 }
 
 }  // namespace hotcell

@@ -9,7 +9,7 @@ enum class OpKind : uint16_t {
   // In init, before the program's process exists.
   kLsmExec, kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kStage,
   kMkdir, kMkfile, kSymlink, kMoveMount, kMountTmpfs, kMountProc, kMountDevpts, kBind, kMask, kHoldFolder, kPivotRoot, kReadOnly,
-  kHoldProc, kMountIdleProc, kOwnUser,
+  kHoldProc, kMountIdleProc, kOwnUser, kDoor, kOverlay,
   // What comes before is the same for every cell of the policy: a template does it once and stamps out cells from there.
   kTemplateEnd,
   kRlimit, kDropCaps, kNoNewPrivs, kRuleset, kPathRule, kPortRule, kRestrict,
@@ -35,10 +35,15 @@ inline constexpr uint32_t kRecursive = 1, kOptional = 2, kClearGroups = 4, kWant
 inline constexpr uint32_t kOnlyTemplate = 64;  // the process that stamps out cells
 inline constexpr uint32_t kOnlyDirect = 128;   // a cell made in one go
 inline constexpr uint32_t kOnlyStamped = 256;  // a cell made from a template
+// bind: both names are ours, in a tree that nobody else has seen, and the copy keeps the flags of its source.
+inline constexpr uint32_t kPlainBind = 512;
 
 inline constexpr uint32_t kPlanMagic = 0x6c6c6568;
 inline constexpr unsigned kMaxOps = 512, kMaxSlots = 160, kFirstInheritedFd = 7;
 inline constexpr unsigned kWorkSlot = kMaxSlots - 1;  // the workspace, handed to the launcher
+inline constexpr unsigned kDoorSlot = kMaxSlots - 2, kDnsSlot = kMaxSlots - 3;  // sockets of the cell's network, likewise
+// In kReady's status: what comes with it, in this order.
+inline constexpr int kHasWork = 1, kHasListener = 2, kHasDoor = 4;
 
 struct PlanHeader {
   uint32_t magic, size;
@@ -64,6 +69,7 @@ inline constexpr uint32_t kMostBacks = 16;
 struct TemplateRequest {
   TemplateAsk ask;
   uint32_t id;   // kMakeCell: of the cell's user in the template's user namespace; 0: the only one there is
+  uint32_t will_wait;  // kMakeCell: nobody waits for it, it is to be parked
   uint32_t backs;  // net namespaces whose cells are gone
   int32_t back[kMostBacks];
 };

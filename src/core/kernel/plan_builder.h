@@ -24,8 +24,8 @@ struct OpSpec {
 
 // What an inherited descriptor must be when a cell is started from this plan.
 struct Inherited {
-  enum class Kind { kCgroupTasks, kGrant } kind;
-  unsigned index = 0;  // of the controller, or of the grant
+  enum class Kind { kCgroupTasks, kGrant, kLayer } kind;
+  unsigned index = 0;  // of the controller, the grant, or the layer of the workspace
 };
 
 class PlanBuilder {
@@ -60,7 +60,7 @@ class PlanBuilder {
   std::vector<Inherited> inherited_;
   std::vector<Source> sources_;
   std::string strings_;  // offsets are relative to its start until bytes() lays it out
-  unsigned next_slot_ = kWorkSlot;
+  unsigned next_slot_ = kDnsSlot;  // downwards; the ones above have a fixed use
   bool flat_ = false, own_memory_ = false, reuse_nets_ = false;
   std::uint32_t uid_ = 0, gid_ = 0;
   std::uint64_t clone_flags_ = 0;

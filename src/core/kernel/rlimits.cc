@@ -20,7 +20,7 @@ void plan_rlimits(const Policy& policy, const Host& host, PlanBuilder& plan) {
   if (host.privileged) add(RLIMIT_NOFILE, l.open_files, l.open_files, cat("open files ", l.open_files));
   // Counts per user and user namespace; init is one of them. Where a pids cgroup counts too it is to refuse first,
   // because it keeps count of what it refused.
-  std::uint64_t processes = l.processes + (host.cgroup.pids ? 2u : 1u);
+  std::uint64_t processes = l.processes + (host.cgroup.pids ? 2u : 1u) + (host.privileged ? 0u : host.tasks_beside);
   add(RLIMIT_NPROC, processes, processes, cat("processes ", l.processes));
   // A piped core_pattern runs a host program as root whatever RLIMIT_CORE is, except at 1.
   add(RLIMIT_CORE, host.core_pipe ? 1 : 0, host.core_pipe ? 1 : 0, "no core dumps");

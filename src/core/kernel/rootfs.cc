@@ -11,14 +11,16 @@
 //      the top of its own tmpfs, in a mount namespace over which it has no rights.
 #include "core/kernel/rootfs.h"
 
-#include <glob.h>
 #include <limits.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <set>
 
 #include "base/strings.h"
+#include "core/kernel/etc_settings.h"
+#include "core/policy/proxy_env.h"
 #include "sys/file.h"
 #include "sys/uapi/mount.h"
 
@@ -40,12 +42,6 @@ constexpr std::string_view kProcFiles[] = {"kcore", "keys", "key-users", "kmsg",
 constexpr std::string_view kProcFolders[] = {"acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "pressure"};
 constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "urandom"};
 
-// Parts of the host's /etc that programs cannot do without: the linker's cache, certificates, alternatives (java,
-// editors, awk are links through it) and the read-only settings of language runtimes.
-constexpr const char* kEtcPatterns[] = {"/etc/ld.so.cache", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-                                        "/etc/alternatives", "/etc/java-*-openjdk", "/etc/python3*", "/etc/localtime", "/etc/mime.types",
-                                        "/etc/locale.alias", "/etc/matplotlibrc"};
-
 bool exists(const std::string& path, struct stat& st) { return ::lstat(path.c_str(), &st) == 0; }
 
 class RootPlanner {
@@ -59,6 +55,7 @@ class RootPlanner {
     open_etc();
     open_devices();
     open_grants();
+    open_layers();
     make_stage();
     make_folders();
     make_etc();
@@ -71,16 +68,18 @@ class RootPlanner {
     plan_.add({.kind = OpKind::kPivotRoot, .path = ".", .flags = kOnlyTemplate}, "the new root; the host's tree is gone");
   }
 
-  void cell() {
+  void cell(const std::function<void()>& at_end) {
     plan_.add({.kind = OpKind::kMountProc, .layer = Layer::kPidNs, .path = "proc"}, "/proc of this pid namespace only, read-only");
     proc_masks();
     plan_.add({.kind = OpKind::kMountDevpts, .path = "dev/pts"}, "/dev/pts, own instance");
     make_scratch("../scratch", kOnlyDirect);
     make_scratch("work", kOnlyStamped);
+    mount_layers();
     for (const auto& b : binds_)
       if (b.grant) attach(b);
     grant_masks();
     plan_.add({.kind = OpKind::kPivotRoot, .path = ".", .flags = kOnlyDirect}, "the new root; the host's tree is gone");
+    at_end();
     plan_.add({.kind = OpKind::kOwnUser, .layer = Layer::kUserNs, .flags = kOnlyStamped}, "own user namespace, one id");
     plan_.add({.kind = OpKind::kDeathSignal, .layer = Layer::kPidNs, .flags = kOnlyStamped}, "dies with the launcher");
   }
@@ -120,24 +119,14 @@ class RootPlanner {
   }
 
   void open_etc() {
-    for (const char* pattern : kEtcPatterns) {
-      glob_t found{};
-      if (::glob(pattern, GLOB_NOSORT, nullptr, &found) == 0) {
-        for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-          std::string path = found.gl_pathv[i];
-          struct stat st;
-          if (!exists(path, st)) continue;
-          if (S_ISLNK(st.st_mode)) {
-            // Only links into what is visible anyway; a dangling or outward one is left out.
-            char real[PATH_MAX];
-            if (::realpath(path.c_str(), real) != nullptr && is_inside(real, "/usr")) links_.push_back({path.substr(1), real});
-          } else {
-            mountpoints_.push_back({path.substr(1), S_ISDIR(st.st_mode)});
-            open_bind(path, path.substr(1), kAttrReadOnly | kAttrNoSuid | kAttrNoDev | kAttrNoExec, st);
-          }
-        }
+    for (const auto& setting : etc_settings()) {
+      std::string inside = setting.path.substr(1);
+      if (!setting.leads_to.empty()) {
+        links_.push_back({std::move(inside), setting.leads_to});
+      } else {
+        mountpoints_.push_back({inside, S_ISDIR(setting.st.st_mode)});
+        open_bind(setting.path, inside, kAttrReadOnly | kAttrNoSuid | kAttrNoDev | kAttrNoExec, setting.st);
       }
-      ::globfree(&found);
     }
   }
 
@@ -176,6 +165,35 @@ class RootPlanner {
     }
   }
 
+  // A workspace that lasts: the project below, what is changed in a folder of ours. Submounts of the project stay out.
+  void open_layers() {
+    if (!policy_.lasting) return;
+    const auto& l = *policy_.lasting;
+    for (unsigned i = 0; i < 2; ++i) {
+      std::string path = i == 1 ? l.folder : l.project.empty() ? cat(l.folder, "/empty") : l.project;
+      if (host_.privileged) {
+        layers_[i] = plan_.inherit({Inherited::Kind::kLayer, i});
+        continue;
+      }
+      struct stat st;
+      if (!exists(path, st)) st = {};
+      layers_[i] = plan_.new_slot();
+      plan_.add({.kind = OpKind::kOpenTree, .layer = Layer::kDisk, .slot = layers_[i], .path = path, .a = st.st_dev ? st.st_dev : 1, .b = st.st_ino}, path);
+    }
+  }
+
+  void mount_layers() {
+    if (!policy_.lasting) return;
+    // userxattr: what is mounted in a user namespace cannot have trusted attributes. The rest is off so that what is in
+    // `upper` means the same to whoever reads it without overlayfs: no renamed folder, no file without its content.
+    constexpr std::string_view kOptions = "lowerdir=../lower,upperdir=../changes/upper,workdir=../changes/work,userxattr,"
+                                          "redirect_dir=nofollow,metacopy=off,index=off,xino=off";
+    std::uint64_t flags = MS_NOSUID | MS_NODEV | (policy_.filesystem.writable_scratch ? 0 : MS_RDONLY);
+    plan_.add({.kind = OpKind::kOverlay, .layer = Layer::kDisk, .slot = layers_[0], .path = "work", .data = kOptions, .a = flags, .b = layers_[1]},
+              cat("/work shows ", policy_.lasting->project.empty() ? "what was written before" : policy_.lasting->project, "; what is changed goes to ",
+                  policy_.lasting->folder));
+  }
+
   // Inside another bind the mount point is there already (it is the same tree), and could not be made.
   bool covered(const std::string& path, std::size_t index) const {
     for (std::string_view system : {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"})
@@ -194,6 +212,10 @@ class RootPlanner {
     };
     folder("root", 0755);
     folder("scratch", 0755);
+    if (policy_.lasting) {
+      folder("lower", 0755);
+      folder("changes", 0755);
+    }
     plan_.add({.kind = OpKind::kBind, .path = "root", .a = kAttrNoSuid | kAttrNoDev}, "the cell's /");
     plan_.add({.kind = OpKind::kChdir, .path = "root"}, "");
   }
@@ -237,6 +259,14 @@ class RootPlanner {
     mkdir("work", 0755);
     mkdir("run", 0755);
     mkdir("var", 0755);
+    if (policy_.network.mode == NetworkMode::kProxy) {
+      mkdir("run/hotcell", 0755);
+      mkfile(kNodeProxyFile, node_proxy(), 0444);
+    }
+    if (policy_.lasting) {
+      mkdir("run/hotcell", 0755);
+      for (const auto& [name, bytes] : policy_.lasting->files) mkfile(cat("run/hotcell/", name), bytes, 0555);
+    }
     make_mountpoints(false);
     // What a masked name shows: mode 000 on a read-only mount can be neither opened nor changed without capabilities.
     // In /work, where the cell's own folder covers it.
@@ -264,6 +294,7 @@ class RootPlanner {
     std::string resolv;
     if (policy_.network.mode == NetworkMode::kHost)
       if (auto text = sys::read_file("/etc/resolv.conf")) resolv = text.value();
+    if (policy_.network.mode == NetworkMode::kProxy) resolv = "nameserver 127.0.0.1\n";
     mkfile("etc/resolv.conf", resolv);
   }
 
@@ -310,8 +341,9 @@ class RootPlanner {
     // Before the bind, which strict makes read-only for the cell.
     plan_.add({.kind = OpKind::kHoldFolder, .slot = kWorkSlot, .path = cat(top, "/work"), .flags = role}, "the workspace, held for the launcher's files");
     std::uint64_t attributes = kAttrNoSuid | kAttrNoDev | (policy_.filesystem.writable_scratch ? 0 : kAttrReadOnly);
+    std::uint32_t how = role | (policy_.filesystem.writable_scratch ? kPlainBind : 0);
     for (const auto& f : kFolders)
-      plan_.add({.kind = OpKind::kBind, .layer = Layer::kDisk, .path = f.target, .data = cat(top, f.name), .flags = role, .a = attributes},
+      plan_.add({.kind = OpKind::kBind, .layer = Layer::kDisk, .path = f.target, .data = cat(top, f.name), .flags = how, .a = attributes},
                 cat("/", f.target, policy_.filesystem.writable_scratch ? " writable, private" : " read-only"));
   }
 
@@ -345,6 +377,7 @@ class RootPlanner {
   const Grants& grants_;
   PlanBuilder& plan_;
   std::vector<Bind> binds_;
+  unsigned layers_[2] = {0, 0};  // slots of the project and of the folder with the changes
   std::vector<std::pair<std::string, bool>> mountpoints_;
   std::vector<std::pair<std::string, std::string>> links_;
   std::set<std::string> made_, pinned_;
@@ -352,11 +385,12 @@ class RootPlanner {
 
 }  // namespace
 
-void plan_native_root(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan, const std::function<void()>& between) {
+void plan_native_root(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan, const std::function<void()>& between,
+                      const std::function<void()>& at_end) {
   RootPlanner planner(policy, host, grants, plan);
   planner.stage();
   between();
-  planner.cell();
+  planner.cell(at_end);
 }
 
 }  // namespace hotcell

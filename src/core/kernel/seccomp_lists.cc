@@ -245,6 +245,7 @@ constexpr ArgumentRule kArgumentRules[] = {
      "merged pages tell one cell what another has in memory"},
     {"prctl", {}, 0, kPrctls, kAllow, kBothBases, kAnyNet, "options that touch only the caller"},
     {"personality", {}, 0, kPersonalities, kAllow, kBothBases, kAnyNet, "the ordinary one, or asking"},
+    {"seccomp", {eq(0, 0), eq(1, 1)}, 0, {}, kAllow, kBothBases, kAnyNet, "what the kernel always refuses: libseccomp asks so whether the call is there"},
     {"seccomp", {eq(0, 1), bits(1, 8, 0)}, 0, {}, kAllow, kBothBases, kAnyNet, "a filter without a listener"},
     {"seccomp", {eq(0, 2)}, 0, {}, kAllow, kBothBases, kAnyNet, "asking which actions there are"},
 

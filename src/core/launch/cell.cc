@@ -20,6 +20,8 @@
 #include "core/launch/enforcement.h"
 #include "core/launch/idmap.h"
 #include "core/launch/workspace.h"
+#include "core/policy/patch.h"
+#include "core/policy/proxy_env.h"
 #include "sys/file.h"
 
 namespace hotcell {
@@ -50,11 +52,12 @@ Result<std::unique_ptr<Cell>> Cell::spawn(std::shared_ptr<Plan> plan, const Host
   cell->plan_ = std::move(plan);
   cell->template_ = std::move(parts.from);
   cell->cgroup_ = std::move(parts.cgroup);
-  TRY(cell->build(host, init_fd).context("start cell"));
+  if (parts.outer != nullptr) cell->outer_ = *parts.outer;
+  TRY(cell->build(host, init_fd, parts.will_wait, parts.stdin_socket).context("start cell"));
   return cell;
 }
 
-Result<void> Cell::build(const Host& host, int init_fd) {
+Result<void> Cell::build(const Host& host, int init_fd, bool will_wait, int stdin_socket) {
   born_ = Clock::now();
   deadline_ = born_ + kSetupTime;
   StepTimer timer(parent_steps_);
@@ -66,8 +69,13 @@ Result<void> Cell::build(const Host& host, int init_fd) {
     TRY(make_cgroup(host));
     timer.mark("cgroup");
   }
-  if (host.privileged) {
+  if (host.privileged && plan_->backend != BackendKind::kOuter) {
     TRY_SET(ids_, take_ids());
+  }
+  if (plan_->backend == BackendKind::kOuter) {
+    if (outer_.workspace.empty()) return make_error(ErrorCode::kInvalid, "a tool's cell needs a place");
+    ids_.id = outer_.id;
+    TRY_SET(plan_, make_plan(plan_->policy, host, BackendKind::kOuter, PlanPurpose::kRun, {outer_.workspace, outer_.id, outer_.own_rlimits}));
   }
   if (plan_->backend == BackendKind::kLandlock) {
     // Its plan names the workspace and the ids, so it can only be finished here.
@@ -84,20 +92,26 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   for (int fd : {in.read.get(), out.write.get(), err.write.get()})
     if (ids_.id != 0 && ::fchown(fd, ids_.id, ids_.id) < 0) return errno_error("fchown of a pipe", errno);
   timer.mark("pipes");
-  std::vector<sys::Fd> grants;
+  std::vector<sys::Fd> grants, layers;
   if (plan_->backend == BackendKind::kNative) {
     TRY_SET(grants, open_grants(*plan_, host, init_fd, ids_.id));
+    TRY_SET(layers, open_layers(*plan_, host, init_fd, ids_.id));
   }
   std::vector<int> tasks = cgroup_ ? cgroup_->tasks_fds() : std::vector<int>{};
   std::vector<int> inherited;
   for (const auto& i : plan_->builder.inherited()) {
     if (late && i.kind == Inherited::Kind::kCgroupTasks) continue;
-    bool there = i.kind == Inherited::Kind::kGrant ? i.index < grants.size() : i.index < tasks.size();
-    if (!there) return make_error(ErrorCode::kInternal, "the plan wants a descriptor that was not made");
-    inherited.push_back(i.kind == Inherited::Kind::kGrant ? grants[i.index].get() : tasks[i.index]);
+    if (i.kind == Inherited::Kind::kCgroupTasks) {
+      if (i.index >= tasks.size()) return make_error(ErrorCode::kInternal, "the plan wants a descriptor that was not made");
+      inherited.push_back(tasks[i.index]);
+      continue;
+    }
+    const auto& opened = i.kind == Inherited::Kind::kGrant ? grants : layers;
+    if (i.index >= opened.size()) return make_error(ErrorCode::kInternal, "the plan wants a descriptor that was not made");
+    inherited.push_back(opened[i.index].get());
   }
   ChildFds fds;
-  fds.standard[0] = in.read.get();
+  fds.standard[0] = stdin_socket >= 0 ? stdin_socket : in.read.get();
   fds.standard[1] = out.write.get();
   fds.standard[2] = err.write.get();
   fds.ctl = ctl.theirs.get();
@@ -106,13 +120,13 @@ Result<void> Cell::build(const Host& host, int init_fd) {
   fds.inherited = inherited;
   if (!grants.empty()) timer.mark("grants");
   if (template_) {
-    TRY_SET(Template::Made made, template_->make(fds, ids_.id));
+    TRY_SET(Template::Made made, template_->make(fds, ids_.id, will_wait));
     child_ = std::move(made.child);
     net_ = made.net;
   } else {
     TRY_SET(child_, start_init(*plan_, plan_->clone_flags, init_fd, cgroup_ ? cgroup_->clone_fd() : -1, fds));
   }
-  timer.mark("clone");
+  timer.mark(template_ ? "stamp" : "clone");
   ctl_ = std::move(ctl.ours);
   prog_ = std::move(prog.ours);
   stdin_sink_ = std::move(in.write);
@@ -170,7 +184,8 @@ int Cell::fd(Source source) const {
 bool Cell::setup_timed_out() const { return (state_ == State::kSettingUp || state_ == State::kWarming) && Clock::now() >= deadline_; }
 
 void Cell::fail(Error error) {
-  if (!error_) error_ = std::move(error);
+  // What breaks because we were told to end it is no failure of ours.
+  if (!error_ && killed_for_ != ExitReason::kCancelled) error_ = std::move(error);
   kill(ExitReason::kSandboxError);
 }
 
@@ -186,6 +201,9 @@ std::map<std::string, std::string> Cell::environment() const {
   std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"},
                                             {"HOME", plan_->workspace}, {"TMPDIR", flat_workspace_.empty() ? "/tmp" : flat_workspace_},
                                             {"LANG", "C.UTF-8"}, {"USER", "cell"}, {"HOTCELL_ID", request_.id}};
+  if (policy.network.mode == NetworkMode::kProxy) env.merge(cell_proxy_environment());
+  for (const auto& grant : policy.filesystem.grants)
+    if (path_contains(grant.path, "/run")) env.erase("NODE_OPTIONS");  // the host's covers the file
   for (const auto& name : policy.env.pass)
     if (const char* value = ::getenv(name.c_str())) env[name] = value;
   for (const auto& [k, v] : policy.env.set) env[k] = v;
@@ -258,7 +276,7 @@ Result<void> Cell::on_warm() {
 // above the policy's must do; the policy's own is held by the samples.
 void Cell::allow_cpu_time() {
   rlimit64 most{};
-  if (::syscall(SYS_prlimit64, program_, RLIMIT_CPU, nullptr, &most) < 0) return;
+  if (::syscall(SYS_prlimit64, program_, RLIMIT_CPU, nullptr, &most) < 0 || most.rlim_max == RLIM64_INFINITY) return;
   constexpr std::uint64_t kStartUp = 2;
   most.rlim_cur += kStartUp;
   most.rlim_max += kStartUp;
@@ -297,7 +315,8 @@ Result<void> Cell::start(Request request) {
   StepTimer timer(parent_steps_);
   if (warm) TRY(remove_input_files(work_.get(), std::exchange(runtime_files_, {}), ids_.id).context("workspace"));
   TRY(write_files(request_.files).context("workspace"));
-  const Limits& limits = plan_->policy.limits;
+  Limits limits = plan_->policy.limits;
+  if (request_.wall) limits.wall = std::min(limits.wall, *request_.wall);
   stdout_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
   stderr_ = std::make_unique<OutputBuffer>(limits.output, request_.collect_output);
   stdin_ = StdinPump(std::move(stdin_sink_), std::move(request_.stdin_source), warm ? orders() : std::string());
@@ -314,6 +333,11 @@ Result<void> Cell::start(Request request) {
   started_ = Clock::now();
   deadline_ = started_ + limits.wall;
   next_sample_ = started_ + sample_every_;
+  if (plan_->policy.network.mode == NetworkMode::kProxy) {
+    if (!request_.on_network || !door_.valid()) return make_error(ErrorCode::kUnsupported, "network mode proxy: nobody is there to serve the cell's door");
+    request_.on_network(door_.release(), dns_.release());
+  }
+  if (request_.on_enforcement) request_.on_enforcement(enforcement_);
   if (!warm) TRY(send_exec());
   state_ = State::kRunning;
   emit("sandbox.created");

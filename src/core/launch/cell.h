@@ -30,6 +30,9 @@ using Clock = std::chrono::steady_clock;
 struct CellParts {
   std::shared_ptr<Template> from;
   std::unique_ptr<Cgroup> cgroup;
+  bool will_wait = false;  // it is made ahead
+  const OuterPlace* outer = nullptr;  // kOuter: where the tool runs
+  int stdin_socket = -1;  // instead of the pipe; stays the caller's
 };
 
 // What is taken down after the answer, since that costs more than the run. The mounts before the cgroup: what they hold
@@ -67,10 +70,13 @@ class Cell {
   Result<void> start(Request request);             // parked or warm → running
   void kill(ExitReason reason);                    // the whole tree; the first reason stands
   Result<void> freeze(bool frozen);
+  void attend();                                   // its usage is looked at often again
   void tick(Clock::time_point now);                // a timer is due: the deadline, or a sample
   void sample();                                   // limits that the kernel does not hold by itself
   std::optional<Clock::time_point> next_timer() const;
   Result<Report> account();                        // after kDead
+
+  void tell_new_denials();                         // of one that lasts, at once: its end may be days away
 
   StdinPump& stdin_pump() { return stdin_; }
   NotifyListener& listener() { return listener_; }
@@ -90,7 +96,7 @@ class Cell {
   Result<void> limit_open_files(int program);
   void allow_cpu_time();
   Result<void> make_cgroup(const Host& host);
-  Result<void> build(const Host& host, int init_fd);
+  Result<void> build(const Host& host, int init_fd, bool will_wait, int stdin_socket);
   std::map<std::string, std::string> environment() const;
   Result<void> send_exec();
   std::string orders() const;                      // for a runtime that waits
@@ -111,9 +117,10 @@ class Cell {
   std::shared_ptr<Template> template_;
   bool frozen_ = false;
   int net_ = -1;                                   // the template's number of our net namespace
+  OuterPlace outer_;
   std::string flat_workspace_;                     // made by us on the host, removed by us
   sys::Child child_;
-  sys::Fd ctl_, prog_, out_, err_, stdin_sink_, work_, mounts_;
+  sys::Fd ctl_, prog_, out_, err_, stdin_sink_, work_, mounts_, door_, dns_;
   NotifyListener listener_;
   StdinPump stdin_;
   Enforcement enforcement_;

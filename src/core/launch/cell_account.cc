@@ -69,15 +69,31 @@ Verdict Cell::decide() const {
 
 std::vector<std::pair<std::string, Nanoseconds>> Cell::setup_times() const {
   auto out = parent_steps_;
-  std::map<std::string, Nanoseconds> by_layer;
+  Nanoseconds by_layer[kLayerCount] = {};
+  bool there[kLayerCount] = {};
   const auto& entries = plan_->builder.entries();
-  for (std::size_t i = 0; i < op_ns_.size() && i < entries.size(); ++i) by_layer[std::string(to_string(entries[i].layer))] += Nanoseconds(op_ns_[i]);
-  for (auto& [name, ns] : by_layer) out.emplace_back(name, ns);
+  for (std::size_t i = 0; i < op_ns_.size() && i < entries.size(); ++i) {
+    auto layer = static_cast<std::size_t>(entries[i].layer);
+    by_layer[layer] += Nanoseconds(op_ns_[i]);
+    there[layer] = true;
+  }
+  for (std::size_t i = 0; i < kLayerCount; ++i)
+    if (there[i]) out.emplace_back(std::string(to_string(static_cast<Layer>(i))), by_layer[i]);
   return out;
 }
 
 Result<Report> Cell::account() {
   if (error_) return *std::move(error_);
+  if (!stdout_) {
+    // Its program never started.
+    if (killed_for_ != ExitReason::kCancelled) return make_error(ErrorCode::kInternal, "the cell ended before its program was started");
+    Report r;
+    r.id = request_.id;
+    r.verdict.reason = ExitReason::kCancelled;
+    r.error = "cancelled before it was started";
+    r.start_time = r.end_time = std::chrono::system_clock::now();
+    return r;
+  }
   if (!wait_status_ && !killed_for_) {
     // Init died on its own account: out of memory takes the largest, and that may be all of us.
     if (cgroup_) last_ = cgroup_->full_sample();
@@ -134,7 +150,8 @@ Result<Report> Cell::account() {
     for (auto& file : collect_present(work_.get(), request_.outputs_if_there, 17_MiB)) r.files.push_back(std::move(file));
   r.setup_ns = setup_times();
   bool killed = r.verdict.status() == RunStatus::kKilled || r.verdict.status() == RunStatus::kTimeout;
-  for (const auto& d : r.denials) emit("security.violation", {{"layer", d.layer}, {"what", d.what}});
+  if (plan_->policy.lasting) tell_new_denials();
+  else for (const auto& d : r.denials) emit("security.violation", {{"layer", d.layer}, {"what", d.what}});
   std::map<std::string, std::string> fields = {{"exit_reason", std::string(to_string(r.verdict.reason))},
                                                {"status", std::string(to_string(r.verdict.status()))},
                                                {"duration", cat(r.duration.count())}};

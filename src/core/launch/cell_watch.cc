@@ -97,8 +97,12 @@ Result<void> Cell::on_prog(const Host& host) {
   if (record.type == RecordType::kFailed) return failure_of(record);
   if (record.type != RecordType::kReady || state_ != State::kSettingUp) return make_error(ErrorCode::kInternal, "an unexpected record");
   std::size_t next = 0;
-  if ((record.status & 1) && next < m.fds.size()) work_ = std::move(m.fds[next++]);
-  if ((record.status & 2) && next < m.fds.size()) listener_ = NotifyListener(std::move(m.fds[next++]));
+  if ((record.status & kHasWork) && next < m.fds.size()) work_ = std::move(m.fds[next++]);
+  if ((record.status & kHasListener) && next < m.fds.size()) listener_ = NotifyListener(std::move(m.fds[next++]));
+  if ((record.status & kHasDoor) && next + 1 < m.fds.size()) {
+    door_ = std::move(m.fds[next++]);
+    dns_ = std::move(m.fds[next++]);
+  }
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
   if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
   program_ = m.pid;
@@ -143,6 +147,8 @@ Result<void> Cell::freeze(bool frozen) {
   if (state_ != State::kRunning) return make_error(ErrorCode::kInvalid, "the cell is not running a program");
   TRY(cgroup_->freeze(frozen).context(frozen ? "freeze" : "thaw"));
   frozen_ = frozen;
+  // What stands still needs little of its memory.
+  if (frozen && plan_->policy.lasting) cgroup_->reclaim();
   return {};
 }
 
@@ -153,7 +159,7 @@ void Cell::kill(ExitReason reason) {
   // Nobody waits for those that die with their namespace: what they did to disks is asked before.
   if (state_ == State::kRunning && !killed_for_ && !wait_status_) io_ = tree_io(child_.pid);
   if (!killed_for_ && !wait_status_) killed_for_ = reason;
-  if (plan_->backend == BackendKind::kLandlock) {
+  if (plan_->backend != BackendKind::kNative) {
     // Init must live a moment longer: only it can end the descendants that no namespace holds.
     if (cgroup_) cgroup_->kill_all();
     ::shutdown(ctl_.get(), SHUT_RDWR);
@@ -170,6 +176,12 @@ void Cell::on_deadline() {
   deadline_ = Clock::now() + std::chrono::seconds(1);  // should the kill need repeating
 }
 
+void Cell::attend() {
+  if (state_ != State::kRunning) return;
+  sample_every_ = std::chrono::milliseconds(5);
+  next_sample_ = std::min(next_sample_, Clock::now() + sample_every_);
+}
+
 void Cell::tick(Clock::time_point now) {
   if (now >= deadline_) on_deadline();
   else sample();
@@ -177,7 +189,8 @@ void Cell::tick(Clock::time_point now) {
 
 Bytes Cell::disk_used() const {
   struct statfs fs;
-  if (!work_.valid() || plan_->backend != BackendKind::kNative || ::fstatfs(work_.get(), &fs) < 0) return {};
+  // What a lasting workspace lies on is the host's, or measured by who made it.
+  if (!work_.valid() || plan_->policy.lasting || plan_->backend != BackendKind::kNative || ::fstatfs(work_.get(), &fs) < 0) return {};
   Bytes used{(fs.f_blocks - fs.f_bfree) * static_cast<std::uint64_t>(fs.f_bsize)};
   return used > disk_before_ ? Bytes{used.n - disk_before_.n} : Bytes{};
 }
@@ -204,7 +217,9 @@ void Cell::judge(const LiveUsage& now) {
 void Cell::sample() {
   const Limits& limits = plan_->policy.limits;
   CgroupSample before = last_;
-  last_ = cgroup_ ? cgroup_->cheap_sample() : tree_.sample(child_.pid);
+  // What the program itself uses is part of what is charged: far below the limit it need not be known, unless somebody asks.
+  Bytes unless_below = request_.on_usage ? Bytes{} : Bytes{limits.memory.n / 2};
+  last_ = cgroup_ ? cgroup_->cheap_sample(unless_below) : tree_.sample(child_.pid);
   if (cgroup_ && !(counts_cpu_ && counts_memory_)) {
     CgroupSample tree = tree_.sample(child_.pid);
     if (!counts_cpu_) last_.cpu = tree.cpu;
@@ -220,9 +235,23 @@ void Cell::sample() {
   if (last_.tasks > 0 && cgroup_) --last_.tasks;  // init
   tasks_seen_ = std::max(tasks_seen_, last_.tasks);
   memory_seen_ = std::max(memory_seen_, last_.anonymous);
-  judge({Clock::now() - started_, last_.cpu, last_.anonymous, disk_used(), last_.tasks});
+  LiveUsage live{Clock::now() - started_, last_.cpu, last_.anonymous, disk_used(), last_.tasks, {}, {}};
+  if (plan_->policy.lasting && request_.on_usage) {
+    // What has used no CPU has moved no bytes, and the walk through /proc is not for nothing.
+    if (last_.cpu != before.cpu) {
+      TreeIo io = tree_io(child_.pid);
+      io_.read = std::max(io_.read, io.read);
+      io_.written = std::max(io_.written, io.written);
+    }
+    live.io_read = {io_.read};
+    live.io_written = {io_.written};
+  }
+  judge(live);
   // Often: between two looks a cell may overrun `memory` by as much as `disk` at the most, the kernel's own ceiling.
-  sample_every_ = std::min<Nanoseconds>(sample_every_ * 2, std::chrono::milliseconds(20));
+  Nanoseconds most = std::chrono::milliseconds(20);
+  // One that lasts is mostly idle, and there may be many of them.
+  if (plan_->policy.lasting) most = last_.cpu - before.cpu > std::chrono::milliseconds(1) ? std::chrono::milliseconds(100) : std::chrono::milliseconds(2000);
+  sample_every_ = std::min<Nanoseconds>(sample_every_ * 2, most);
   // When little is left of a limit, look again when it would be reached at the earliest.
   Nanoseconds left = std::max<Nanoseconds>(limits.cpu_time - last_.cpu, std::chrono::milliseconds(1));
   next_sample_ = Clock::now() + std::min(sample_every_, left);
@@ -259,6 +288,11 @@ void Cell::drain() {
   // Every writer is dead, so this ends at end of file; what is in the pipes is at most their capacity.
   on_output(Stream::kStdout, true);
   on_output(Stream::kStderr, true);
+}
+
+void Cell::tell_new_denials() {
+  if (!plan_->policy.lasting) return;
+  for (const auto& d : listener_.take_new()) emit("security.violation", {{"layer", d.layer}, {"what", d.what}});
 }
 
 void Cell::emit(std::string type, std::map<std::string, std::string> fields) {

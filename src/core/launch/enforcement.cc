@@ -70,7 +70,7 @@ class ReadBack {
   }
 
   Enforcement run() {
-    out_.backend = plan_.backend == BackendKind::kNative ? "native" : "landlock";
+    out_.backend = plan_.backend == BackendKind::kNative ? "native" : plan_.backend == BackendKind::kLandlock ? "landlock" : "outer";
     for (auto [layer, name] : {std::pair{Layer::kUserNs, "user"}, std::pair{Layer::kPidNs, "pid"}, std::pair{Layer::kMountNs, "mnt"},
                                std::pair{Layer::kNetNs, "net"}, std::pair{Layer::kIpcNs, "ipc"}, std::pair{Layer::kUtsNs, "uts"},
                                std::pair{Layer::kCgroupNs, "cgroup"}})
@@ -145,15 +145,7 @@ class ReadBack {
 
   // "/hotcell/<name>": how the path of the very group that was made for this cell ends, in every hierarchy.
   std::string own_group() const {
-    if (cgroup_ == nullptr) return {};
-    std::vector<int> tasks = cgroup_->tasks_fds();
-    bool v1 = !tasks.empty();
-    auto path = sys::read_link(cat("/proc/self/fd/", v1 ? tasks[0] : cgroup_->clone_fd()).c_str());
-    if (!path) return {};
-    std::string_view folder = path.value();
-    if (v1) folder = folder.substr(0, folder.rfind('/'));  // …/tasks
-    auto at = folder.rfind('/');
-    return at == std::string_view::npos ? std::string() : cat("/hotcell", folder.substr(at));
+    return cgroup_ == nullptr ? std::string() : cat("/hotcell/", cgroup_->name());
   }
 
   // Which controllers hold the program's process in that group. Lines are `number:controllers:path`; v2 is `0::path`.
@@ -203,12 +195,23 @@ class ReadBack {
     else add(Layer::kCpu, LayerStatus::kPartial, cat("RLIMIT_CPU per process, total sampled", quota ? "; no quota" : "", " (", why, ")"));
     if (c.pids && held_by("pids")) add(Layer::kProcesses, LayerStatus::kFull, "cgroup pids");
     else if (!flat()) add(Layer::kProcesses, LayerStatus::kFull, "RLIMIT_NPROC of the cell's own user namespace");
-    else add(Layer::kProcesses, LayerStatus::kPartial, "RLIMIT_NPROC counts all processes of this user");
+    else add(Layer::kProcesses, LayerStatus::kPartial, host_.tasks_beside == 0 ? "RLIMIT_NPROC counts all processes of this user" : cat("RLIMIT_NPROC counts all processes of this user; ", host_.tasks_beside, " are left to others"));
     bool writes = false;
     for (const auto& g : plan_.grants.grants) writes = writes || g.access == Access::kWrite;
     if (flat()) add(Layer::kDisk, LayerStatus::kPartial, "each file by RLIMIT_FSIZE; the workspace as a whole is not limited");
+    else if (plan_.policy.lasting) lasting_disk(writes);
     else add(Layer::kDisk, writes ? LayerStatus::kPartial : LayerStatus::kFull,
              writes ? "private folders by tmpfs size; writable grants are not counted" : "tmpfs size");
+  }
+
+  // The file system below a workspace that lasts shows through: it is the cell's own when it is no larger than the limit.
+  void lasting_disk(bool writes) {
+    struct statfs fs {};
+    bool own = ::statfs(cat("/proc/", reader_.pid, "/root/work").c_str(), &fs) == 0 &&
+               fs.f_blocks * static_cast<std::uint64_t>(fs.f_bsize) <= plan_.policy.limits.disk.n;
+    if (!own) return add(Layer::kDisk, LayerStatus::kPartial, "the workspace is sampled, each file by RLIMIT_FSIZE; /tmp by tmpfs size");
+    add(Layer::kDisk, writes ? LayerStatus::kPartial : LayerStatus::kFull,
+        writes ? "the workspace and /tmp by size; writable grants are not counted" : "the workspace is a file system of its own, of that size; /tmp by tmpfs size");
   }
 
   void lsm() {

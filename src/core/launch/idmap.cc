@@ -28,7 +28,7 @@ Result<void> write_maps(int pid, const std::string& uid_line, const std::string&
 }
 
 // A user namespace whose map says: what the caller owns on disk is the cell's. Held open by descriptor only.
-Result<sys::Fd> mapping_namespace(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {
+Result<sys::Fd> mapping_namespace(const Plan& plan, uid_t uid, gid_t gid, int init_fd, unsigned cell_id) {
   TRY_SET(sys::SocketPair ctl, sys::seqpacket_pair());
   Plan holder;
   TRY_SET(holder.bytes, sys::duplicate(plan.bytes.get()));
@@ -36,7 +36,7 @@ Result<sys::Fd> mapping_namespace(const Plan& plan, const Host& host, int init_f
   fds.ctl = ctl.theirs.get();
   fds.prog = ctl.theirs.get();
   TRY_SET(sys::Child child, start_init(holder, CLONE_NEWUSER, init_fd, -1, fds));
-  auto mapped = write_maps(child.pid, cat(host.uid, " ", cell_id, " 1"), cat(host.gid, " ", cell_id, " 1"), false);
+  auto mapped = write_maps(child.pid, cat(uid, " ", cell_id, " 1"), cat(gid, " ", cell_id, " 1"), false);
   auto ns = sys::open(cat("/proc/", child.pid, "/ns/user").c_str(), O_RDONLY);
   sys::signal_pidfd(child.pidfd.get(), SIGKILL).ignore("it also ends when the socket closes");
   sys::reap(child.pid, true).ignore("nothing is learnt from its status");
@@ -63,7 +63,7 @@ Result<void> write_template_maps(int pid, const Policy& policy, const Host& host
 Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {
   std::vector<sys::Fd> out;
   if (!host.privileged || plan.grants.grants.empty()) return out;
-  TRY_SET(sys::Fd mapping, mapping_namespace(plan, host, init_fd, cell_id).context("id map for grants"));
+  TRY_SET(sys::Fd mapping, mapping_namespace(plan, host.uid, host.gid, init_fd, cell_id).context("id map for grants"));
   for (const auto& g : plan.grants.grants) {
     if (int e = sys::fault("open_tree")) return errno_error(cat("open_tree ", g.shown), e);
     long fd = ::syscall(SYS_open_tree, g.fd.get(), "", uapi::kOpenTreeClone | uapi::kOpenTreeCloexec | uapi::kAtEmptyPath | uapi::kAtRecursive);
@@ -80,6 +80,36 @@ Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int
       r = ::syscall(SYS_mount_setattr, tree.get(), "", uapi::kAtEmptyPath | uapi::kAtRecursive, &attr, sizeof attr);
     }
     if (r < 0) return errno_error(cat("mount_setattr ", g.shown), errno);
+    out.push_back(std::move(tree));
+  }
+  return out;
+}
+
+Result<std::vector<sys::Fd>> open_layers(const Plan& plan, const Host& host, int init_fd, unsigned cell_id) {
+  std::vector<sys::Fd> out;
+  if (!host.privileged || !plan.policy.lasting) return out;
+  const auto& l = *plan.policy.lasting;
+  std::string paths[] = {l.project.empty() ? cat(l.folder, "/empty") : l.project, l.folder};
+  sys::Fd mapping;
+  for (int i = 0; i < 2; ++i) {
+    TRY_SET(sys::Fd at, sys::open(paths[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW).context("workspace"));
+    if (i == 0) {
+      TRY_SET(struct stat st, sys::stat_fd(at.get(), paths[i]));
+      TRY_SET(mapping, mapping_namespace(plan, st.st_uid, st.st_gid, init_fd, cell_id).context("id map for the workspace"));
+    }
+    sys::Fd tree;
+    if (i == 1 && l.mount >= 0) {
+      TRY_SET(tree, sys::duplicate(l.mount));  // it is attached nowhere: as good as a copy
+    } else {
+      tree = sys::Fd(static_cast<int>(::syscall(SYS_open_tree, at.get(), "", uapi::kOpenTreeClone | uapi::kOpenTreeCloexec | uapi::kAtEmptyPath)));
+      if (!tree.valid()) return errno_error(cat("open_tree ", paths[i]), errno);
+    }
+    uapi::MountAttr attr{};
+    attr.attr_set = uapi::kAttrNoSuid | uapi::kAttrNoDev | uapi::kAttrIdmap | (i == 0 ? uapi::kAttrReadOnly : 0);
+    attr.userns_fd = static_cast<std::uint64_t>(mapping.get());
+    // Without the map nothing in there would be the cell's: no guess, an error.
+    if (::syscall(SYS_mount_setattr, tree.get(), "", uapi::kAtEmptyPath, &attr, sizeof attr) < 0)
+      return errno_error(cat("workspace: ", paths[i], " cannot be id-mapped"), errno);
     out.push_back(std::move(tree));
   }
   return out;

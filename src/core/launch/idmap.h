@@ -12,5 +12,8 @@ Result<void> write_id_maps(int pid, const Policy& policy, const Host& host, unsi
 // One detached tree per grant, attributes set, ready to be attached by init.
 Result<void> write_template_maps(int pid, const Policy& policy, const Host& host);  // the ids of all cells
 Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int init_fd, unsigned cell_id);
+// The same for a workspace that lasts: the project, which nothing is written to, and the folder of what was changed.
+// Here it is the project's owner who is the cell's user inside.
+Result<std::vector<sys::Fd>> open_layers(const Plan& plan, const Host& host, int init_fd, unsigned cell_id);
 
 }  // namespace hotcell

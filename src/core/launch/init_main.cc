@@ -29,6 +29,7 @@
 
 #include "core/kernel/apply.h"
 #include "core/kernel/seccomp_apply.h"
+#include "core/launch/init_exec.h"
 #include "core/launch/init.h"
 #include "core/launch/init_filter.h"
 #include "sys/uapi/mount.h"
@@ -43,7 +44,8 @@ bool g_plan_is_low;
 
 // Beside the record, so that a cell writes to one page and not to two.
 static Role g_role;
-static uint64_t g_before;  // when the operation began: one reading of the clock ends one and begins the next
+static uint64_t g_before;  // when what is being timed began: one reading of the clock ends one and begins the next
+static int g_timed;        // the operation that gets the time; -1: none
 
 [[noreturn]] void fail(int socket, int op, int err) {
   g_record.type = RecordType::kFailed;
@@ -156,6 +158,7 @@ int run_op(const Op& op) {
     case OpKind::kOwnUser: return apply_own_user(g_ctx, op);
     case OpKind::kHostname: return apply_hostname(g_ctx, op);
     case OpKind::kLoopbackUp: return apply_loopback_up(g_ctx, op);
+    case OpKind::kDoor: return apply_door(g_ctx, op);
     case OpKind::kPrivateMounts: return apply_private_mounts(g_ctx, op);
     case OpKind::kOpenTree: return apply_open_tree(g_ctx, op);
     case OpKind::kMountAttr: return apply_mount_attr(g_ctx, op);
@@ -166,6 +169,7 @@ int run_op(const Op& op) {
     case OpKind::kMoveMount: return apply_move_mount(g_ctx, op);
     case OpKind::kMountProc: return apply_mount_proc(g_ctx, op);
     case OpKind::kMountDevpts: return apply_mount_devpts(g_ctx, op);
+    case OpKind::kOverlay: return apply_overlay(g_ctx, op);
     case OpKind::kBind: return apply_bind(g_ctx, op);
     case OpKind::kMask: return apply_mask(g_ctx, op);
     case OpKind::kHoldFolder: return apply_hold_folder(g_ctx, op);
@@ -189,12 +193,28 @@ int run_op(const Op& op) {
   return -EINVAL;  // an operation this init does not know is a plan from another version
 }
 
+void begin_timing() {
+  g_before = now_ns();
+  g_timed = -1;
+}
+
+void settle_time() {
+  uint64_t now = now_ns(), took = now - g_before;
+  if (g_timed >= 0) g_record.op_ns[g_timed] = took > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(took);
+  g_before = now;
+  g_timed = -1;
+}
+
+// Reports speak of layers: the clock is read where another layer begins, and the last operation of a row gets its time.
+void time_op(unsigned index) {
+  if (g_timed >= 0 && g_ops[g_timed].layer != g_ops[index].layer) settle_time();
+  g_timed = static_cast<int>(index);
+}
+
 void run_checked(int socket, unsigned index) {
+  time_op(index);
   int result = static_cast<int>(index) == g_plan->fault_op ? -g_plan->fault_errno : run_op(g_ops[index]);
   if (result < 0) fail(socket, static_cast<int>(index), -result);
-  uint64_t now = now_ns(), took = now - g_before;
-  g_before = now;
-  g_record.op_ns[index] = took > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(took);
 }
 
 // The launcher makes the cgroups while we build the root.
@@ -212,13 +232,17 @@ void receive_late(int socket, unsigned index) {
 
 unsigned run_ops(int socket, Role role, unsigned from, OpKind until) {
   constexpr uint32_t kRoles = kOnlyTemplate | kOnlyDirect | kOnlyStamped;
-  g_before = now_ns();
+  begin_timing();
   for (unsigned i = from; i < g_plan->op_count; ++i) {
     auto kind = static_cast<OpKind>(g_ops[i].kind);
-    if (kind == until) return i;
+    if (kind == until) {
+      settle_time();
+      return i;
+    }
     if (kind == OpKind::kTemplateEnd && role == Role::kDirect) {
+      settle_time();
       receive_late(socket, i);
-      g_before = now_ns();
+      begin_timing();
     }
     uint32_t whose = g_ops[i].flags & kRoles;
     if (kind != OpKind::kTemplateEnd && (whose == 0 || (whose & static_cast<uint32_t>(role)))) run_checked(socket, i);
@@ -266,35 +290,6 @@ const char* receive_exec(ExecHeader& header) {
   return static_cast<const char*>(map);
 }
 
-// execve, or execvpe along the PATH the program will have. Returns the errno worth reporting.
-int exec_program(char** argv, char** envp) {
-  if (strchr(argv[0], '/') != nullptr) {
-    execve(argv[0], argv, envp);
-    return errno;
-  }
-  const char* path = "/usr/local/bin:/usr/bin:/bin";
-  for (char** e = envp; *e != nullptr; ++e)
-    if (strncmp(*e, "PATH=", 5) == 0) path = *e + 5;
-  int worst = ENOENT;
-  size_t name_len = strlen(argv[0]);
-  char full[4096];
-  while (*path != 0) {
-    const char* end = strchr(path, ':');
-    size_t len = end != nullptr ? static_cast<size_t>(end - path) : strlen(path);
-    if (len > 0 && len + name_len + 2 <= sizeof full) {
-      memcpy(full, path, len);
-      full[len] = '/';
-      memcpy(full + len + 1, argv[0], name_len + 1);
-      execve(full, argv, envp);
-      if (errno != ENOENT && errno != ENOTDIR) worst = errno;
-      if (worst == E2BIG || worst == ENOEXEC) return worst;
-    }
-    if (end == nullptr) break;
-    path = end + 1;
-  }
-  return worst;
-}
-
 [[noreturn]] void become_program(unsigned first, const sigset_t& no_signals) {
   unsigned count = g_plan->op_count;
   close(kCtlFd);
@@ -302,33 +297,37 @@ int exec_program(char** argv, char** envp) {
   int listener = -1;
   if (g_role != Role::kStamped) clean_signals();
   sigprocmask(SIG_SETMASK, &no_signals, nullptr);
-  g_before = now_ns();
+  begin_timing();
   for (unsigned i = first; i < count; ++i) {
     const Op& op = g_ops[i];
     auto kind = static_cast<OpKind>(op.kind);
     if (kind == OpKind::kSeccomp) {
-      uint64_t before = g_before;
+      time_op(i);
       if (static_cast<int>(i) == g_plan->fault_op) fail(kProgFd, static_cast<int>(i), g_plan->fault_errno);
       int result = apply_seccomp(g_ctx.base + op.data, op.data_len / 8, (op.flags & kWantListener) != 0);
       if (result < 0) fail(kProgFd, static_cast<int>(i), -result);
       if (op.flags & kWantListener) listener = result;
-      g_before = now_ns();
-      g_record.op_ns[i] = static_cast<uint32_t>(g_before - before);
     } else if (kind != OpKind::kExec) {
       run_checked(kProgFd, i);
     }
   }
+  settle_time();
   g_record.type = RecordType::kReady;
-  int fds[2];
+  int fds[4];
   unsigned fd_count = 0;
   int work = g_ctx.slots[kWorkSlot];
   if (work >= 0) fds[fd_count++] = work;
   if (listener >= 0) fds[fd_count++] = listener;
-  g_record.status = (work >= 0 ? 1 : 0) | (listener >= 0 ? 2 : 0);
+  bool door = g_ctx.slots[kDoorSlot] >= 0 && g_ctx.slots[kDnsSlot] >= 0;
+  if (door) {
+    fds[fd_count++] = g_ctx.slots[kDoorSlot];
+    fds[fd_count++] = g_ctx.slots[kDnsSlot];
+  }
+  g_record.status = (work >= 0 ? kHasWork : 0) | (listener >= 0 ? kHasListener : 0) | (door ? kHasDoor : 0);
   if (!send_with_fds(kProgFd, &g_record, offsetof(Record, op_ns) + count * sizeof(uint32_t), fds, fd_count)) _exit(72);
   // A listener in the program's own hands would let it answer its own denials.
   if (syscall(SYS_close_range, kPlanFd, ~0u, 0) < 0) _exit(73);
-  give_back(g_program_stack, sizeof g_program_stack);
+  if (g_ctx.will_wait) give_back(g_program_stack, sizeof g_program_stack);
 
   ExecHeader header;
   const char* strings = receive_exec(header);
@@ -388,7 +387,20 @@ void kill_descendants() {
   for (;;) raw(SYS_exit_group, 0);
 }
 
-[[noreturn]] void watch(int program, int signals) {
+// The kernel ends us with the launcher (PDEATHSIG), and ends the rest with us. A launcher that is gone before that is set
+// has not told the program's process what to exec: that one sees its socket close, and ends.
+[[noreturn]] void watch(int program) {
+  for (;;) {
+    int status;
+    rusage usage;
+    long pid = raw(SYS_wait4, -1, at(&status), __WALL, at(&usage));
+    if (pid == program) report_exit(status, usage);
+    if (pid == program || pid < 0) leave();
+  }
+}
+
+// Without a pid namespace: whatever is to end us, we must end our descendants first.
+[[noreturn]] void watch_flat(int program, int signals) {
   pollfd fds[2] = {{kCtlFd, POLLIN, 0}, {signals, POLLIN, 0}};
   for (;;) {
 #if defined(SYS_poll)
@@ -404,13 +416,13 @@ void kill_descendants() {
       rusage usage;
       for (long pid; (pid = raw(SYS_wait4, -1, at(&status), WNOHANG | __WALL, at(&usage))) > 0;) {
         if (pid != program) continue;
-        if (g_plan->flat) kill_descendants();
+        kill_descendants();
         report_exit(status, usage);
         leave();
       }
     }
     if (ended) {
-      if (g_plan->flat) kill_descendants();
+      kill_descendants();
       leave();
     }
   }
@@ -420,7 +432,7 @@ unsigned g_program_first;
 int g_program_signals;
 
 [[noreturn]] int program_main(void*) {
-  close(g_program_signals);
+  if (g_program_signals >= 0) close(g_program_signals);
   sigset_t none;
   sigemptyset(&none);
   become_program(g_program_first, none);
@@ -441,11 +453,14 @@ int g_program_signals;
   sigset_t mask;
   sigfillset(&mask);
   if (sigprocmask(SIG_SETMASK, &mask, nullptr) < 0) fail(kCtlFd, static_cast<int>(i), errno);
-  sigset_t child_only;
-  sigemptyset(&child_only);
-  sigaddset(&child_only, SIGCHLD);
-  int signals = signalfd(-1, &child_only, SFD_CLOEXEC);
-  if (signals < 0) fail(kCtlFd, static_cast<int>(i), errno);
+  int signals = -1;
+  if (g_plan->flat) {
+    sigset_t child_only;
+    sigemptyset(&child_only);
+    sigaddset(&child_only, SIGCHLD);
+    signals = signalfd(-1, &child_only, SFD_CLOEXEC);
+    if (signals < 0) fail(kCtlFd, static_cast<int>(i), errno);
+  }
   if (static_cast<int>(i) == g_plan->fault_op) fail(kCtlFd, static_cast<int>(i), g_plan->fault_errno);
   g_program_first = i + 1;
   g_program_signals = signals;
@@ -465,13 +480,14 @@ int g_program_signals;
   must(raw(SYS_close_range, 0, 2, 0));
   must(raw(SYS_close_range, kProgFd, kPlanFd, 0));
   if (signals > static_cast<int>(kFirstInheritedFd)) must(raw(SYS_close_range, kFirstInheritedFd, signals - 1, 0));
-  must(raw(SYS_close_range, signals + 1, ~0u, 0));
-  if (role == Role::kStamped) {
+  must(raw(SYS_close_range, signals >= 0 ? signals + 1 : static_cast<long>(kFirstInheritedFd), ~0u, 0));
+  if (g_plan->flat) watch_flat(program, signals);
+  if (g_ctx.will_wait) {
     give_back(g_template_stack, sizeof g_template_stack);
     forget_template();
   }
-  if (!g_plan->flat) must(raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at(&kInitProgram)));
-  watch(program, signals);
+  must(raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at(&kInitProgram)));
+  watch(program);
 }
 
 void start_afresh(Role role) {

@@ -25,9 +25,11 @@
 namespace hotcell {
 namespace {
 
-struct Net {
+constexpr unsigned kTraceFiles = 5;
+struct alignas(64) Net {
   int ns;
-  bool there, busy;
+  bool there, busy, open;  // open: `traces` are
+  int traces[kTraceFiles];
   uint64_t looks;
 };
 constexpr unsigned kMaxNets = 256, kMostSpare = 16;  // each costs some 150 KiB
@@ -39,30 +41,48 @@ uint64_t g_seed;
 // and refused ones in the counters, connections that linger and learnt metrics by the packets they took, flow labels
 // and names of sockets by themselves. Not netstat, whose counters move only with these, nor tcp, which walks the whole
 // machine's table.
-constexpr const char* kTraces[] = {"self/net/dev", "self/net/snmp", "self/net/snmp6",
-                                   "self/net/unix", "self/net/ip6_flowlabel"};
+constexpr const char* kTraces[kTraceFiles] = {"self/net/dev", "self/net/snmp", "self/net/snmp6",
+                                              "self/net/unix", "self/net/ip6_flowlabel"};
 
-uint64_t looks_of_this_net() {
+// In the net namespace that is meant: what is opened there shows it for good. -1: this kernel has no such file.
+void open_traces(int* fds) {
+  for (unsigned i = 0; i < kTraceFiles; ++i) fds[i] = openat(g_ctx.proc, kTraces[i], O_RDONLY | O_CLOEXEC);
+}
+
+void close_traces(const int* fds) {
+  for (unsigned i = 0; i < kTraceFiles; ++i)
+    if (fds[i] >= 0) close(fds[i]);
+}
+
+uint64_t looks_by(const int* fds) {
   uint64_t h = g_seed;  // a secret start: nobody can choose traces that add up to none
-  for (const char* path : kTraces) {
-    int fd = openat(g_ctx.proc, path, O_RDONLY | O_CLOEXEC);
+  for (unsigned i = 0; i < kTraceFiles; ++i) {
+    int fd = fds[i];
     h = (h ^ (fd >= 0 ? 1u : 2u)) * 0x9e3779b97f4a7c15u;
     if (fd < 0) continue;
     alignas(8) char buffer[8192];
     ssize_t n;
-    while ((n = read(fd, buffer, sizeof buffer)) > 0) {
+    for (off_t at = 0; (n = pread(fd, buffer, sizeof buffer, at)) > 0;) {
+      at += n;
       while (n % 8) buffer[n++] = 0;
-      for (ssize_t i = 0; i < n; i += 8) {
+      for (ssize_t k = 0; k < n; k += 8) {
         uint64_t word;
-        memcpy(&word, buffer + i, 8);
+        memcpy(&word, buffer + k, 8);
         h = (h ^ word) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;
       }
     }
-    close(fd);
     if (n < 0) return 0;  // not comparable: never equal to a stored one
   }
   return h | 1;
+}
+
+uint64_t looks_of_this_net() {
+  int fds[kTraceFiles];
+  open_traces(fds);
+  uint64_t looks = looks_by(fds);
+  close_traces(fds);
+  return looks;
 }
 
 // Leaves us in the new net namespace.
@@ -72,7 +92,7 @@ int make_net(Net& net) {
   if (int err = apply_loopback_up(g_ctx, lo); err < 0) return err;
   int fd = openat(g_ctx.proc, "self/ns/net", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
-  net = {fd, true, false, looks_of_this_net()};
+  net = {fd, true, false, false, {}, looks_of_this_net()};
   return 0;
 }
 
@@ -108,10 +128,17 @@ void take_back_net(int number) {
   if (!net.there || !net.busy) return;
   net.busy = false;
   // The filter is part of the proof: without it a program could leave timers behind that send later.
-  bool untouched = g_plan->reuse_nets && spare_nets() <= kMostSpare && setns(net.ns, CLONE_NEWNET) == 0 && net.looks != 0 && looks_of_this_net() == net.looks;
-  if (untouched) return;
+  bool wanted = g_plan->reuse_nets && spare_nets() <= kMostSpare && net.looks != 0;
+  // One that comes back once does so often, and to open the files takes longer than to read them. One that never does
+  // (a parked cell's) shall not have the memory that an open file takes.
+  if (wanted && !net.open && setns(net.ns, CLONE_NEWNET) == 0) {
+    open_traces(net.traces);
+    net.open = true;
+  }
+  if (wanted && net.open && looks_by(net.traces) == net.looks) return;
+  if (net.open) close_traces(net.traces);
   close(net.ns);
-  net.there = false;
+  net = {};
 }
 
 void stock_net() {
@@ -122,21 +149,27 @@ void stock_net() {
     }
 }
 
-// In the clone: the descriptors that came with the request, at the numbers init expects, and nothing else.
+// A cell has its descriptors at the numbers init expects, and the host's /proc behind them.
+int first_free_fd() { return static_cast<int>(kFirstInheritedFd + g_plan->inherited) + 1; }
+
+// In the template: nothing that comes with a request shall land on one of these numbers, and /proc has its own already.
+void reserve_fds() {
+  int proc = first_free_fd() - 1;
+  // Something of ours that is in the way (only what was opened after we began can be) moves up.
+  if (g_ctx.proc != proc && dup2(g_ctx.proc, proc) < 0) _exit(76);
+  if (g_ctx.proc > proc) close(g_ctx.proc);
+  g_ctx.proc = proc;
+  for (int fd = 0; fd < proc; ++fd)
+    if (fcntl(fd, F_GETFD) < 0 && dup2(kPlanFd, fd) < 0) _exit(76);
+}
+
+// In the clone: the descriptors that came with the request, at their numbers, and nothing else.
 void arrange(const int* received, unsigned count) {
-  constexpr int kAway = kFirstInheritedFd + static_cast<int>(kMaxSlots);
-  int sources[kFirstInheritedFd + kMaxSlots], copies[kFirstInheritedFd + kMaxSlots];
-  unsigned n = 0, next = 0;
-  for (; n < static_cast<unsigned>(kPlanFd); ++n) sources[n] = received[next++];
-  sources[n++] = kPlanFd;
-  while (next < count) sources[n++] = received[next++];
-  unsigned proc = n;
-  sources[n++] = g_ctx.proc;
-  for (unsigned i = 0; i < n; ++i) copies[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, kAway);
-  for (unsigned i = 0; i < n; ++i)
-    if (copies[i] < 0 || dup2(copies[i], static_cast<int>(i)) < 0) _exit(76);
-  if (syscall(SYS_close_range, n, ~0u, 0) < 0) _exit(76);
-  g_ctx.proc = static_cast<int>(proc);
+  for (unsigned i = 0; i < count; ++i) {
+    int number = static_cast<int>(i < static_cast<unsigned>(kPlanFd) ? i : i + 1);
+    if (received[i] < first_free_fd() || dup2(received[i], number) < 0) _exit(76);
+  }
+  if (syscall(SYS_close_range, first_free_fd(), ~0u, 0) < 0) _exit(76);
 }
 
 constexpr unsigned kMostFds = 32;
@@ -156,6 +189,7 @@ int make_cell(const TemplateRequest& request, const int* fds, unsigned count, un
   arrange(fds, count);
   start_afresh(Role::kStamped);
   g_ctx.cell_id = request.id;
+  g_ctx.will_wait = request.will_wait;
   be_cell(Role::kStamped, from);
 }
 
@@ -183,7 +217,13 @@ void serve(const TemplateRequest& request, int* fds, unsigned count, unsigned fr
       break;
     }
   }
-  for (unsigned i = 0; i < count; ++i) close(fds[i]);
+  // They came together and sit together, mostly.
+  for (unsigned i = 0; i < count;) {
+    unsigned end = i + 1;
+    while (end < count && fds[end] == fds[end - 1] + 1) ++end;
+    if (syscall(SYS_close_range, fds[i], fds[end - 1], 0) < 0) _exit(76);
+    i = end;
+  }
   if (later) take_back();
 }
 
@@ -213,6 +253,7 @@ namespace {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   if (getrandom(&g_seed, sizeof g_seed, 0) != sizeof g_seed) fail(kCtlFd, static_cast<int>(from - 1), errno);
+  reserve_fds();
   g_record.type = RecordType::kReady;
   if (send(kCtlFd, &g_record, offsetof(Record, op_ns), MSG_NOSIGNAL) < 0) _exit(72);
   for (;;) {

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -18,7 +17,10 @@
 #include "core/launch/cell.h"
 #include "core/launch/init_image.h"
 #include "core/launch/parts.h"
+#include "core/launch/workspace.h"
+#include "sys/epoll.h"
 #include "sys/file.h"
+#include "sys/uuid.h"
 
 namespace hotcell {
 namespace {
@@ -27,22 +29,6 @@ namespace {
 constexpr Cell::Source kSources[] = {Cell::Source::kProg,        Cell::Source::kStdout,
                                      Cell::Source::kStderr, Cell::Source::kStdin,      Cell::Source::kStdinSource,
                                      Cell::Source::kPidfd, Cell::Source::kListener,    Cell::Source::kMemory};
-
-std::string make_id() {
-  // Unguessable: 128 bits, in the shape of a version-4 UUID.
-  unsigned char b[16];
-  if (::getrandom(b, sizeof b, 0) != sizeof b) return {};
-  b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
-  b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string id;
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
-    id += kHex[b[i] >> 4];
-    id += kHex[b[i] & 15];
-  }
-  return id;
-}
 
 struct Run {
   std::unique_ptr<Cell> cell;
@@ -59,6 +45,7 @@ struct Stock {
   std::shared_ptr<const Runtime> runtime;
   std::shared_ptr<Kept> kept;
   const Policy& policy() const { return kept->plan->policy; }
+  bool placed() const { return runtime && runtime->outer; }  // each of its cells has a plan of its own
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
@@ -76,34 +63,27 @@ class LauncherImpl final : public Launcher {
   Result<void> open(LauncherOptions options) {
     if (options.backend == "native") backend_ = BackendKind::kNative;
     else if (options.backend == "landlock") backend_ = BackendKind::kLandlock;
+    else if (options.backend == "outer") backend_ = BackendKind::kOuter;
     else return make_error(ErrorCode::kInvalid, cat("unknown backend: ", printable(options.backend), " (native, landlock)"));
     TRY_SET(host_, Host::look());
     TRY_SET(init_, load_init(options.init_path));
-    int fd = ::epoll_create1(EPOLL_CLOEXEC);
-    if (fd < 0) return errno_error("epoll_create1", errno);
-    epoll_ = sys::Fd(fd);
     timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!timer_.valid()) return errno_error("timerfd_create", errno);
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLET;  // edge: it need not be read, setting it again re-arms it
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, timer_.get(), &event) < 0) return errno_error("epoll_ctl", errno);
+    // Edge: it need not be read, setting it again re-arms it.
+    TRY_SET(epoll_, sys::epoll_with(timer_.get(), EPOLLIN | EPOLLET));
     parts_.open(&host_, init_.get(), backend_);
-    if (options.sweep) sweep_cgroups(host_.cgroup);
+    sweep_ = options.sweep;
+    if (sweep_) sweep_cgroups(host_.cgroup);
     return {};
   }
 
-  Result<Report> run(const Policy& policy, Request request) override {
-    std::optional<Result<Report>> out;
-    TRY(start(policy, std::move(request), [&](RunId, Result<Report> r) { out.emplace(std::move(r)); }));
-    while (!out) TRY(step(std::chrono::milliseconds(1000)));
-    return *std::move(out);
-  }
-
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
+    last_busy_ = Clock::now();
     if (Stock* stock = stock_with_cells(policy, request.runtime.get())) return hand_over(*stock, std::move(request), std::move(done));
     TRY(give_id(request));
     TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
-    TRY_SET(Run * run, spawn(*kept, false));
+    const auto* socket = std::get_if<StdinSocket>(&request.stdin_source);
+    TRY_SET(Run * run, spawn(*kept, false, request.outer.get(), socket == nullptr ? -1 : socket->fd));
     run->request = std::move(request);
     run->done = std::move(done);
     return run->id;
@@ -111,6 +91,8 @@ class LauncherImpl final : public Launcher {
 
   Result<void> step(std::chrono::milliseconds at_most) override {
     if (!parts_.nothing_leaving()) parts_.clear_away();
+    // Not a new time with every step: setting the timer is a call.
+    if (auto now = Clock::now(); next_look_ <= now) next_look_ = now + std::chrono::milliseconds(2);
     epoll_event events[64];
     auto due = next_due();
     auto now = Clock::now();
@@ -118,15 +100,20 @@ class LauncherImpl final : public Launcher {
     int n = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(wait).count()));
     if (n < 0 && errno != EINTR) return errno_error("epoll_wait", errno);
     bool quiet = true;
-    for (int i = 0; i < n; ++i) {
-      RunId id = events[i].data.u64 >> 4;
-      auto it = runs_.find(id);
-      quiet = quiet && it == runs_.end();
-      if (it != runs_.end()) dispatch(*it->second, static_cast<Cell::Source>(events[i].data.u64 & 15), events[i].events);
+    // Those that somebody waits for come first: making a cell ahead is a hundred system calls.
+    for (bool stock : {false, true}) {
+      for (int i = 0; i < n; ++i) {
+        auto it = runs_.find(events[i].data.u64 >> 4);
+        if (it == runs_.end() || it->second->for_stock() != stock) continue;
+        quiet = false;
+        dispatch(*it->second, static_cast<Cell::Source>(events[i].data.u64 & 15), events[i].events);
+      }
+      if (!stock) finish();
     }
+    if (!quiet) last_busy_ = Clock::now();
     timers();
     finish();
-    if (quiet && running() == 0) {
+    if (running() == 0 ? quiet : Clock::now() >= idle_at()) {
       refill();
       if (!wants_refill()) parts_.idle_work();
     }
@@ -142,6 +129,9 @@ class LauncherImpl final : public Launcher {
     if (it == runs_.end()) return make_error(ErrorCode::kNotFound, "that run is over");
     return it->second->cell->freeze(frozen);
   }
+  void attend(RunId id) override {
+    if (auto it = runs_.find(id); it != runs_.end()) it->second->cell->attend();
+  }
   std::size_t running() const override {
     return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return !r.second->for_stock(); }));
   }
@@ -149,7 +139,8 @@ class LauncherImpl final : public Launcher {
 
   Result<void> park(const Policy& policy, std::size_t count) override { return park(policy, nullptr, count); }
   Result<void> park(const Policy& policy, std::shared_ptr<const Runtime> runtime, std::size_t count) override {
-    if (backend_ != BackendKind::kNative) return make_error(ErrorCode::kUnsupported, "only native cells can be parked");
+    bool placed = backend_ == BackendKind::kOuter && runtime && runtime->outer;
+    if (backend_ != BackendKind::kNative && !placed) return make_error(ErrorCode::kUnsupported, "only native cells can be parked");
     Stock* stock = find_stock(policy, runtime.get());
     if (stock == nullptr) {
       Stock fresh;
@@ -165,11 +156,19 @@ class LauncherImpl final : public Launcher {
       stock->ready.pop_back();
     }
     if (count == 0 && stock->coming == 0) std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
+    arm_timer();
     return {};
   }
   std::size_t parked(const Policy& policy) const override { return count_parked(policy, nullptr); }
   std::size_t parked(const Policy& policy, const Runtime& runtime) const override { return count_parked(policy, &runtime); }
-  void trim() override { parts_.trim(); }
+  void trim() override {
+    parts_.trim();
+    // What a launcher that was killed left was still busy when we started.
+    if (!sweep_) return;
+    sweep_cgroups(host_.cgroup);
+    // Its cells take a moment to notice and to die.
+    for (int i = 0; i < 20 && !sweep_flat_folders(); ++i) ::usleep(50'000);
+  }
 
  private:
   // A request that names a runtime is best served by one that runs, else by a cell where it can be started.
@@ -182,7 +181,7 @@ class LauncherImpl final : public Launcher {
   }
 
   static Result<void> give_id(Request& request) {
-    if (request.id.empty()) request.id = make_id();
+    if (request.id.empty()) request.id = sys::random_uuid();
     if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
     return {};
   }
@@ -241,15 +240,18 @@ class LauncherImpl final : public Launcher {
     return nullptr;
   }
 
-  Result<Run*> spawn(Kept& kept, bool soon_more) {
+  Result<Run*> spawn(Kept& kept, bool soon_more, const OuterPlace* outer = nullptr, int stdin_socket = -1) {
     auto run = std::make_unique<Run>();
-    auto cell = Cell::spawn(kept.plan, host_, init_.get(), parts_.for_cell(kept, soon_more));
+    CellParts parts = parts_.for_cell(kept, soon_more);
+    parts.outer = outer;
+    parts.stdin_socket = stdin_socket;
+    auto cell = Cell::spawn(kept.plan, host_, init_.get(), std::move(parts));
     if (!cell && kept.from && (kept.from->dead() || kept.from->refuses())) {
       // A cell made in one go needs no template, and tells what is wrong if anything is. A dead one is made anew for the
       // next; one that lives and cannot clone will not learn it.
       kept.no_template = kept.from->refuses();
       kept.from.reset();
-      cell = Cell::spawn(kept.plan, host_, init_.get());
+      cell = Cell::spawn(kept.plan, host_, init_.get(), {.from = {}, .cgroup = {}, .stdin_socket = stdin_socket});
     }
     TRY_SET(run->cell, std::move(cell));
     run->id = ++last_id_;
@@ -323,13 +325,16 @@ class LauncherImpl final : public Launcher {
           cell.next_listener = Clock::time_point::max();
         } else {
           cell.listener().serve();
+          cell.tell_new_denials();
           if (cell.listener().flooded()) cell.next_listener = Clock::now() + std::chrono::milliseconds(1);
         }
         break;
       case Cell::Source::kMemory: {
-        std::uint64_t count;
+        std::uint64_t count = 0;
         (void)!::read(cell.fd(source), &count, sizeof count);
         cell.sample();
+        // The kernel took one process; a cell that lasts ends as a whole, as memory.oom.group has it on v2.
+        if (count > 0 && cell.plan().policy.lasting) cell.kill(ExitReason::kMemory);
         break;
       }
     }
@@ -346,7 +351,7 @@ class LauncherImpl final : public Launcher {
       return {};
     }
     Stock* stock = stock_of(run);
-    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime, make_id());
+    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime, sys::random_uuid());
     into_stock(run);
     return {};
   }
@@ -354,17 +359,21 @@ class LauncherImpl final : public Launcher {
   // Null: its plan has become out of date meanwhile, or nobody wants such cells any more.
   Stock* stock_of(const Run& run) {
     for (auto& s : stocks_)
-      if (s->id == run.stock && s->kept->plan.get() == &run.cell->plan()) return s.get();
+      if (s->id == run.stock && (s->placed() || s->kept->plan.get() == &run.cell->plan())) return s.get();
     return nullptr;
   }
 
   void into_stock(Run& run) {
     Stock* stock = stock_of(run);
-    if (stock == nullptr) {
+    if (stock != nullptr) --stock->coming;
+    // Nobody wants it any more: it was on its way when that was said.
+    if (stock == nullptr || stock->ready.size() >= stock->wanted) {
       run.cell->kill(ExitReason::kCancelled);
+      run.stock = UINT64_MAX;  // none: its end says nothing of those that are wanted
+      if (stock != nullptr && stock->wanted == 0 && stock->coming == 0)
+        std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
       return;
     }
-    --stock->coming;
     stock->ready.push_back(run.id);
   }
 
@@ -388,10 +397,13 @@ class LauncherImpl final : public Launcher {
       if (auto t = run->cell->next_timer()) earlier(*t);
       if (run->cell->next_listener != Clock::time_point{}) earlier(run->cell->next_listener);
     }
-    if (!parts_.nothing_leaving()) earlier(Clock::now() + std::chrono::milliseconds(2));
-    if (running() == 0 && (wants_refill() || parts_.wants_idle_work())) earlier(Clock::now());
+    if (!parts_.nothing_leaving()) earlier(next_look_);
+    if (wants_refill() || parts_.wants_idle_work()) earlier(running() == 0 ? Clock::now() : idle_at());
     return due;
   }
+
+  // What is made ahead waits until nobody is served. A program that merely runs on, and says nothing, is no reason to wait.
+  Clock::time_point idle_at() const { return last_busy_ + std::chrono::seconds(1); }
 
   // For those who wait on poll_fd() instead of in step().
   void arm_timer() {
@@ -434,6 +446,7 @@ class LauncherImpl final : public Launcher {
         forget_stocked(*run);
       } else if (run->done) {
         auto report = run->cell->account();
+        if (report.ok() && report.value().id.empty() && run->request) report.value().id = run->request->id;  // the cell has not been told
         run->done(run->id, std::move(report));
       }
       // Only these wait: the cell itself holds placeholders and descriptors of granted folders.
@@ -455,7 +468,7 @@ class LauncherImpl final : public Launcher {
     Stock* stock = stock_of(run);
     if (stock == nullptr) return;
     bool was_ready = std::erase(stock->ready, run.id) > 0;
-    if (was_ready && ++stock->lost < kMostLost) return;
+    if (was_ready && !stock->placed() && ++stock->lost < kMostLost) return;
     // It never became ready, or does not stay: trying for ever would spin. The next request meets the error itself.
     if (!was_ready) stock->coming = stock->coming > 0 ? stock->coming - 1 : 0;
     stock->wanted = 0;
@@ -471,7 +484,7 @@ class LauncherImpl final : public Launcher {
     for (auto& s : stocks_) {
       keep_fresh(*s);
       if (s->ready.size() + s->coming >= s->wanted) continue;
-      auto run = spawn(*s->kept, true);
+      auto run = spawn(*s->kept, true, s->placed() ? s->runtime->outer.get() : nullptr);
       if (!run) {
         s->wanted = 0;
         continue;
@@ -482,10 +495,12 @@ class LauncherImpl final : public Launcher {
   }
 
   BackendKind backend_ = BackendKind::kNative;
+  bool sweep_ = false;
   Host host_;
   sys::Fd init_, epoll_, timer_;
   Parts parts_;
   std::optional<Clock::time_point> armed_;
+  Clock::time_point last_busy_{}, next_look_{};  // the latter: at what dead cells have left
   std::map<RunId, std::unique_ptr<Run>> runs_;
   std::vector<std::unique_ptr<Stock>> stocks_;
   std::vector<RunId> dead_;
@@ -494,6 +509,13 @@ class LauncherImpl final : public Launcher {
 };
 
 }  // namespace
+
+Result<Report> Launcher::run(const Policy& policy, Request request) {
+  std::optional<Result<Report>> out;
+  TRY(start(policy, std::move(request), [&](RunId, Result<Report> r) { out.emplace(std::move(r)); }));
+  while (!out) TRY(step(std::chrono::milliseconds(1000)));
+  return *std::move(out);
+}
 
 Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   auto launcher = std::make_unique<LauncherImpl>();

@@ -68,6 +68,7 @@ void NotifyListener::record(int nr, std::uint32_t arch, const __u64 (&args)[6]) 
     d.subject = call.name;
     d.what = call.what;
     d.fix = call.fix;
+    new_.push_back(d);
     denials_.emplace(call.what, std::move(d));
   } else {
     dropped_ = true;
@@ -82,6 +83,7 @@ std::vector<Denial> NotifyListener::denials() const {
 
 void NotifyListener::forget() {
   denials_.clear();
+  new_.clear();
   dropped_ = false;
   served_ = 0;
 }

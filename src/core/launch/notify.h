@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/launch/file_watch.h"
@@ -30,6 +31,7 @@ class NotifyListener {
   void serve();                               // one pending call; more wait for the next readiness
   bool flooded() const { return served_ > 512; }  // then the supervisor serves it only once a millisecond
   std::vector<Denial> denials() const;
+  std::vector<Denial> take_new() { return std::exchange(new_, {}); }  // kinds that were not there at the last call
   void forget();                              // what was refused so far is not the program's
   bool dropped() const { return dropped_; }   // there were more kinds than are kept
 
@@ -41,6 +43,7 @@ class NotifyListener {
   std::vector<std::uint32_t> observed_;       // sorted
   std::unique_ptr<FileWatch> files_;
   std::uint64_t served_ = 0;                  // refused ones: watched calls are ordinary and must not be slowed
+  std::vector<Denial> new_;
   std::map<std::string, Denial> denials_;     // by what was tried; at most kMostKinds
   bool dropped_ = false;
   static constexpr std::size_t kMostKinds = 64;

@@ -10,7 +10,9 @@
 namespace hotcell {
 namespace {
 
-constexpr std::size_t kMostKept = 16, kMostSpareCgroups = 8;
+constexpr std::size_t kMostKept = 16;
+// Under load the kernel takes some milliseconds to give back what was charged to one; when all is quiet, fewer do.
+constexpr std::size_t kMostSpareCgroups = 32, kQuietSpareCgroups = 8;
 constexpr unsigned kSpareNets = 2;
 constexpr auto kFreshFor = std::chrono::milliseconds(10);  // a dozen lstat: not for each of a thousand requests a second
 
@@ -46,7 +48,7 @@ bool Parts::up_to_date(Kept& kept) {
 Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
   // A plan with grants looks at paths that may have changed since, and holds them open; a flat one names one cell's folder.
   bool native = backend_ == BackendKind::kNative;
-  bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty();
+  bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty() && !policy.lasting;
   for (std::size_t i = kept_.size(); keep && i-- > 0;) {
     if (kept_[i]->plan->policy != policy) continue;
     if (!up_to_date(*kept_[i])) {
@@ -77,8 +79,9 @@ CellParts Parts::for_cell(Kept& kept, bool soon_more) {
   if (++kept.uses > 1 || soon_more) make_template(kept);
   CellParts parts;
   parts.from = kept.from;
+  parts.will_wait = soon_more;
   for (auto it = spare_.begin(); it != spare_.end(); ++it)
-    if ((*it)->limits() == kept.plan->policy.limits) {
+    if ((*it)->limits() == kept.plan->policy.limits && (*it)->at_rest()) {
       parts.cgroup = std::move(*it);
       spare_.erase(it);
       break;
@@ -94,29 +97,37 @@ void Parts::clear_away() {
     if (l.from && l.net >= 0) l.from->give_back(std::exchange(l.net, -1));
     if (l.unmounted && !l.unmounted->load()) return false;
     if (!l.cgroup) return true;
-    if (spare_.size() < kMostSpareCgroups && l.cgroup->like_new()) {
-      spare_.push_back(std::move(l.cgroup));
-      return true;
-    }
+    if (l.cgroup->spoilt()) return l.cgroup->remove();
+    spare_.push_back(std::exchange(l.cgroup, nullptr));
+    if (spare_.size() <= kMostSpareCgroups) return true;
+    l.cgroup = std::move(spare_.front());  // it has waited longest, and if it is still not at rest never will be
+    spare_.erase(spare_.begin());
     return l.cgroup->remove();
   });
 }
 
 bool Parts::wants_idle_work() const {
-  return std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && (k->from->has_news() || k->from->wants_net(kSpareNets)); });
+  return spare_.size() > kQuietSpareCgroups || std::any_of(kept_.begin(), kept_.end(), [](const auto& k) { return k->from && (k->from->has_news() || k->from->wants_net(kSpareNets)); });
 }
 
 void Parts::idle_work() {
+  if (spare_.size() > kQuietSpareCgroups) return drop_spare();
   for (const auto& k : kept_) {
     if (k->from && k->from->has_news()) return k->from->flush();
     if (k->from && k->from->wants_net(kSpareNets)) return k->from->stock_net();
   }
 }
 
+void Parts::drop_spare() {
+  std::unique_ptr<Cgroup> oldest = std::move(spare_.front());
+  spare_.erase(spare_.begin());
+  if (!oldest->remove()) leaving_.push_back({{}, std::move(oldest), {}});
+}
+
 void Parts::trim() {
   clear_away();
   kept_.clear();
-  spare_.clear();
+  while (!spare_.empty()) drop_spare();
 }
 
 void Parts::close() {

@@ -44,7 +44,8 @@ class Parts {
   int init_fd_ = -1;
   BackendKind backend_ = BackendKind::kNative;
   std::vector<std::shared_ptr<Kept>> kept_;  // the last used comes last
-  std::vector<std::unique_ptr<Cgroup>> spare_;
+  void drop_spare();
+  std::vector<std::unique_ptr<Cgroup>> spare_;  // the one that was used last comes last
   std::vector<CellLeavings> leaving_;
   Undertaker undertaker_;
   sys::Fd mount_table_;

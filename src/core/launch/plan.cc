@@ -44,7 +44,8 @@ Result<void> plan_seccomp_op(const Policy& policy, const Host& host, Plan& plan)
   }
   TRY_SET(SeccompProgram program, plan_seccomp(request));
   plan.seccomp = true;
-  plan.builder.set_reuse_nets();
+  // Somebody outside may hold sockets of a network with a door.
+  if (policy.network.mode != NetworkMode::kProxy) plan.builder.set_reuse_nets();
   plan.listener = program.has_notify;
   plan.observed = std::move(program.observed);
   std::string_view bytes(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof(program.insns[0]));
@@ -59,10 +60,11 @@ Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
   plan.clone_flags = cell_namespaces(policy);
   b.set_cell(policy.uid, policy.gid, plan.clone_flags);
   plan_first_identity(policy, host, b);
-  plan_native_root(policy, host, plan.grants, b, [&] {
+  auto begin_cell = [&] {
     b.add({.kind = OpKind::kTemplateEnd, .layer = Layer::kMountNs}, "from here on each cell for itself");
     plan_namespaces(policy, host, b);
-  });
+  };
+  plan_native_root(policy, host, plan.grants, b, begin_cell, [&] { plan_own_cgroup(policy, host, b); });
   plan_rlimits(policy, host, b);
   plan_caps(host, b);
   // After no_new_privs, before seccomp: restrict_self needs the first, and a filter could forbid the call.
@@ -114,25 +116,50 @@ Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& c
   return {};
 }
 
+Result<void> plan_outer(const Policy& policy, const Host& host, const FlatCell& cell, Plan& plan) {
+  PlanBuilder& b = plan.builder;
+  plan.workspace = cell.workspace;
+  b.set_flat();
+  b.add({.kind = OpKind::kSubreaper, .layer = Layer::kPidNs}, "orphans of the tool come back to init, which ends them");
+  plan_join_cgroups(policy, host, b);
+  if (!cell.own_rlimits) plan_rlimits(policy, host, b);
+  if (cell.id != 0) {
+    // A tool that needs no privilege gets none: what it would start as root is then no root of the host either.
+    b.add({.kind = OpKind::kDropCaps, .layer = Layer::kCapabilities, .flags = kOnlyBounding, .a = host.last_cap}, "the bounding set empty");
+    b.add({.kind = OpKind::kIdentity, .layer = Layer::kGroups, .flags = kClearGroups, .a = cell.id, .b = cell.id}, cat("uid and gid ", cell.id));
+    b.add({.kind = OpKind::kDropCaps, .layer = Layer::kCapabilities, .flags = kOnlyHeld}, "nothing held");
+    b.add({.kind = OpKind::kNoNewPrivs, .layer = Layer::kNoNewPrivs}, "no exec raises privileges");
+  }
+  b.add({.kind = OpKind::kHoldFolder, .slot = kWorkSlot, .path = cell.workspace}, cell.workspace);
+  b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the tool's process");
+  b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session: no controlling terminal");
+  b.add({.kind = OpKind::kChdir, .path = cell.workspace}, cell.workspace);
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Plan>> make_plan(const Policy& policy, const Host& host, BackendKind backend, PlanPurpose purpose,
                                         const FlatCell& flat) {
   TRY(validate(policy));
   TRY(check_observable(policy));
-  if (policy.network.mode == NetworkMode::kProxy)
-    return make_error(ErrorCode::kUnsupported, "network mode proxy is not available in this version; use none or host");
+  if (policy.network.mode == NetworkMode::kProxy && backend != BackendKind::kNative)
+    return make_error(ErrorCode::kUnsupported, "network mode proxy needs a network namespace: without one nothing would hold the program to the proxy");
+  if (policy.lasting && backend != BackendKind::kNative)
+    return make_error(ErrorCode::kUnsupported, "a workspace that lasts needs a mount namespace; the landlock backend has none");
   auto plan = std::make_shared<Plan>();
   plan->policy = policy;
   plan->backend = backend;
   TRY_SET(plan->grants, resolve_grants(policy.filesystem, purpose == PlanPurpose::kRun));
   if (backend == BackendKind::kNative) {
     TRY(plan_native(policy, host, *plan));
-  } else {
+  } else if (backend == BackendKind::kLandlock) {
     TRY(plan_flat(policy, host, flat, *plan));
+  } else {
+    TRY(plan_outer(policy, host, flat, *plan));
   }
   TRY_SET(bool seccomp, wanted(policy, Layer::kSeccomp));
-  if (seccomp) TRY(plan_seccomp_op(policy, host, *plan));
+  if (seccomp && backend != BackendKind::kOuter) TRY(plan_seccomp_op(policy, host, *plan));
   plan->builder.add({.kind = OpKind::kExec, .layer = Layer::kRootfs}, "the program");
   if (purpose == PlanPurpose::kRun) {
     TRY_SET(std::string bytes, plan->builder.bytes());

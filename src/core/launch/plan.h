@@ -12,7 +12,9 @@
 
 namespace hotcell {
 
-enum class BackendKind : unsigned char { kNative, kLandlock };
+// kOuter: no walls of ours. Limits, bounded output and the whole tree's end are ours, the walls are those of the tool
+// that is run there (src/backends).
+enum class BackendKind : unsigned char { kNative, kLandlock, kOuter };
 
 struct Plan {
   Policy policy;
@@ -28,10 +30,11 @@ struct Plan {
 };
 
 enum class PlanPurpose { kRun, kExplain };
-// For the landlock backend: what was made for this one cell already, since its plan names it.
+// Without namespaces: what was made for this one cell already, since its plan names it.
 struct FlatCell {
   std::string workspace;
   unsigned id = 0;  // host uid and gid when privileged, else 0
+  bool own_rlimits = false;
 };
 Result<std::shared_ptr<Plan>> make_plan(const Policy& policy, const Host& host, BackendKind backend, PlanPurpose purpose,
                                         const FlatCell& flat = {});

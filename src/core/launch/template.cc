@@ -1,10 +1,10 @@
 #include "core/launch/template.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,17 +22,13 @@
 namespace hotcell {
 namespace {
 
-constexpr int kPatienceMs = 10'000;  // a clone takes a fifth of a millisecond; a stuck file system must not hang us
+constexpr timeval kPatience{10, 0};  // a clone takes a fifth of a millisecond; a stuck file system must not hang us
 
 template <typename T>
 Result<T> receive_one(int socket, std::size_t least) {
-  pollfd ready{socket, POLLIN, 0};
-  int n;
-  do n = ::poll(&ready, 1, kPatienceMs);
-  while (n < 0 && errno == EINTR);
-  if (n == 0) return make_error(ErrorCode::kIo, "the template does not answer");
   T out{};
   TRY_SET(sys::Message m, sys::receive(socket, {reinterpret_cast<char*>(&out), sizeof out}, 0));
+  if (m.again) return make_error(ErrorCode::kIo, "the template does not answer");
   if (m.size < least) return make_error(ErrorCode::kInternal, m.size == 0 ? "the template is gone" : "the template sent a short record");
   return out;
 }
@@ -54,6 +50,7 @@ Result<std::shared_ptr<Template>> Template::create(const Plan& plan, const Host&
   TRY_SET(out->child_, start_init(plan, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | (plan.clone_flags & CLONE_NEWNET), init_fd, -1, fds));
   out->socket_ = std::move(ctl.ours);
   ctl.theirs.reset();
+  if (::setsockopt(out->socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience) < 0) return errno_error("SO_RCVTIMEO", errno);
   TRY(write_template_maps(out->child_.pid, plan.policy, host));
   TRY(sys::send(out->socket_.get(), {&kBeTemplate, 1}));
   TRY_SET(Record record, receive_one<Record>(out->socket_.get(), offsetof(Record, op_ns)));
@@ -70,9 +67,10 @@ Template::~Template() {
   }
 }
 
-Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id) {
+Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id, bool will_wait) {
   if (int e = sys::fault("template_make")) return errno_error("template", e);
   TemplateRequest request = ask(TemplateAsk::kMakeCell);
+  request.will_wait = will_wait ? 1 : 0;
   request.id = cell_id >= kFirstId ? cell_id - kFirstId + 1 : 0;
   std::vector<int> sent(fds.standard, fds.standard + 3);
   sent.push_back(fds.ctl);

@@ -20,7 +20,7 @@ class Template {
     int net = -1;  // to be given back when the cell is gone
   };
   // `cell_id`: its host id, where we are root. The plan's operations up to kTemplateEnd are done already.
-  Result<Made> make(const ChildFds& fds, unsigned cell_id);
+  Result<Made> make(const ChildFds& fds, unsigned cell_id, bool will_wait);
   void give_back(int net);  // its cell is gone; the template hears of it with the next request, or by flush()
   void flush();
   bool has_news() const { return !dead_ && !backs_.empty(); }

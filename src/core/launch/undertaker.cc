@@ -1,6 +1,6 @@
 #include "core/launch/undertaker.h"
 
-#include <signal.h>
+#include "sys/thread.h"
 
 namespace hotcell {
 
@@ -19,14 +19,7 @@ Undertaker::Done Undertaker::bury(sys::Fd mounts) {
     std::lock_guard lock(mutex_);
     jobs_.push_back({std::move(mounts), done});
   }
-  if (!thread_.joinable()) {
-    // The caller's signals are the caller's: none of its handlers shall run here.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { work(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
+  if (!thread_.joinable()) thread_ = sys::quiet_thread([this] { work(); });
   wake_.notify_one();
   return done;
 }

@@ -11,6 +11,8 @@
 #include <cerrno>
 
 #include "base/strings.h"
+#include "core/launch/ids.h"
+#include "core/kernel/cgroup_files.h"
 #include "sys/file.h"
 
 namespace hotcell {
@@ -134,9 +136,36 @@ Result<void> remove_input_files(int workspace, const std::vector<InputFile>& fil
   return {};
 }
 
-Result<std::string> make_flat_workspace(unsigned id) {
-  std::string path = "/tmp/hotcell-XXXXXX";
+namespace {
+constexpr std::string_view kFlatPlace = "/tmp", kFlatName = "hotcell-";
+}
+
+Result<std::string> make_flat_folder() {
+  std::string path = cat(kFlatPlace, "/", kFlatName, own_prefix(), "XXXXXX");
   if (::mkdtemp(path.data()) == nullptr) return errno_error("mkdtemp", errno);
+  return path;
+}
+
+bool sweep_flat_folders() {
+  auto names = sys::list_dir(std::string(kFlatPlace).c_str());
+  if (!names) return true;
+  bool clean = true;
+  for (const auto& name : names.value()) {
+    if (!name.starts_with(kFlatName) || !is_of_the_dead(std::string_view(name).substr(kFlatName.size()))) continue;
+    std::string path = cat(kFlatPlace, "/", name);
+    struct stat st {};
+    // Anybody may make a name in /tmp: only what is ours, or one of our cells'.
+    bool ours = ::lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) &&
+                (st.st_uid == ::geteuid() || (::geteuid() == 0 && st.st_uid >= kFirstId && st.st_uid < kFirstId + kIdCount));
+    if (!ours) continue;
+    remove_flat_workspace(path);
+    clean = clean && ::lstat(path.c_str(), &st) < 0;
+  }
+  return clean;
+}
+
+Result<std::string> make_flat_workspace(unsigned id) {
+  TRY_SET(std::string path, make_flat_folder());
   if (id != 0 && ::chown(path.c_str(), id, id) < 0) {
     int err = errno;
     ::rmdir(path.c_str());

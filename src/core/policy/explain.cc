@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "core/policy/stages.h"
 #include "core/policy/units.h"
 #include "core/policy/validate.h"
 
@@ -53,10 +54,13 @@ void network(const Network& n, std::vector<std::string>& out) {
 }
 
 void checks(const Policy& p, std::vector<std::string>& out) {
-  auto it = p.audit.find("verification");
-  bool observed = it != p.audit.end() && it->second == AuditMode::kObserve;
-  out.push_back(cat("verification: ", observed ? "would be reported" : "errors would stop a run",
-                    " (no verifier in this version)"));
+  std::vector<std::string> refusing;
+  for (auto stage : kPreStages)
+    if (stage_refuses(p, stage)) refusing.emplace_back(stage);
+  out.push_back(cat("verification: ", refusing.empty() ? "errors are only reported"
+                                      : refusing.size() == kPreStages.size()
+                                          ? "errors keep a program from starting"
+                                          : cat("errors of ", listed(refusing), " keep a program from starting")));
   for (const auto& [name, mode] : p.audit)
     if (name != "verification")
       out.push_back(cat("  ", printable(name), mode == AuditMode::kEnforce ? ": enforced" : ": only observed"));

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/policy/patch.h"
+#include "core/policy/stages.h"
 
 namespace hotcell {
 namespace {
@@ -92,6 +93,9 @@ void apply(const PolicyPatch& patch, Policy& policy) {
   add_missing(policy.imports_allowed, patch.imports_additional);
   add_missing(policy.blocklist, patch.blocklist);
   replace(policy.stages_pre, patch.stages_pre);
+  // Who adds to a blocklist means it to be looked at, though the parent had no use for that stage.
+  if (!patch.blocklist.empty() && !patch.stages_pre && !stage_runs(policy, kBlocklistAudit))
+    policy.stages_pre.emplace_back(kBlocklistAudit);
   replace(policy.stages_post, patch.stages_post);
   replace(policy.preimport, patch.preimport);
 }

@@ -2,7 +2,9 @@
 
 #include <functional>
 
+#include "base/strings.h"
 #include "core/policy/patch.h"
+#include "core/policy/validate.h"
 
 namespace hotcell {
 namespace {
@@ -104,7 +106,7 @@ Policy ceiling() {
   p.imports_allowed = {"math", "json"};
   p.blocklist = {{"numpy", "ctypeslib"}};
   p.stages_pre = {"ast_scan"};
-  p.stages_post = {"scan"};
+  p.audit = {{"verification", AuditMode::kEnforce}};
   p.warm = false;
   return p;
 }
@@ -123,7 +125,7 @@ TEST_P(Wider, IsRefusedWithItsFieldAndOrigin) {
   // Every origin the fields could ask for, so that the message must have picked the right one.
   Origins origins;
   std::string field = GetParam().field;
-  for (auto item : {"", ".x.example", ".bpf", ".HOME", ".MODE", ".LD_PRELOAD", ".landlock"})
+  for (auto item : {"", ".x.example", ".bpf", ".HOME", ".MODE", ".LD_PRELOAD", ".landlock", ".ast_scan"})
     origins[field + item] = ".hotcell/p.yaml:7";
   origins["imports.additional.os"] = ".hotcell/p.yaml:7";
   auto result = check_tightens(ceiling(), project, origins);
@@ -176,8 +178,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Widening{"imports.allowed", [](Policy& p) { p.imports_allowed.clear(); }},
                     Widening{"preimport", [](Policy& p) { p.preimport = {"os"}; }},
                     Widening{"blocklist", [](Policy& p) { p.blocklist.clear(); }},
-                    Widening{"stages.pre", [](Policy& p) { p.stages_pre.clear(); }},
-                    Widening{"stages.post", [](Policy& p) { p.stages_post.clear(); }},
+                    Widening{"stages.pre", [](Policy& p) { p.stages_pre = {"blocklist_audit"}; }},
+                    Widening{"audit.mode", [](Policy& p) { p.audit["ast_scan"] = AuditMode::kObserve; }},
                     Widening{"warm", [](Policy& p) { p.warm = true; }}));
 
 TEST(Tighten, StrictCannotBecomeDefault) {
@@ -228,14 +230,56 @@ TEST(Tighten, TakesOverWhatOnlyAddsRestriction) {
   p.syscalls.deny.clear();
   p.required.clear();
   p.blocklist.clear();
-  p.stages_pre = {"more"};
-  p.stages_post.clear();
+  p.stages_pre = {"blocklist_audit"};
   auto result = tighten(ceiling(), p, {});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(p.filesystem.deny, (std::vector<FsDeny>{{"**/.env", ""}, {"*.key", ""}}));
-  EXPECT_EQ(p.stages_pre, (std::vector<std::string>{"ast_scan", "more"}));
+  EXPECT_EQ(p.stages_pre, (std::vector<std::string>{"ast_scan", "blocklist_audit"}));
   EXPECT_EQ(p.required, ceiling().required);
   EXPECT_EQ(p.syscalls.deny, ceiling().syscalls.deny);
+}
+
+TEST(Tighten, NoListOfStagesIsAllOfThem) {
+  Policy most = strict_policy(), project = strict_policy();
+  ASSERT_TRUE(most.stages_pre.empty());
+  project.stages_pre = {"blocklist_audit"};
+  EXPECT_NE(tighten(most, project, {}).error().message.find("\"ast_scan\" must stay"), std::string::npos);
+  project.stages_pre = {"blocklist_audit", "ast_scan"};
+  EXPECT_TRUE(tighten(most, project, {}).ok());
+  most.stages_pre = {"ast_scan"};
+  project.stages_pre.clear();
+  EXPECT_TRUE(tighten(most, project, {}).ok());
+  EXPECT_TRUE(project.stages_pre.empty()) << "still all of them";
+  most = default_policy();
+  project = *preset("minimal");
+  EXPECT_TRUE(tighten(most, project, {}).ok()) << "there is no blocklist that its stage would look at";
+  most.blocklist = {{"json", "loads"}};
+  EXPECT_NE(tighten(most, project, {}).error().message.find("\"blocklist_audit\" must stay"), std::string::npos);
+  // The ceiling enforces one stage and observes the rest; a project that leaves the word out would observe both.
+  most = default_policy();
+  most.audit["ast_scan"] = AuditMode::kEnforce;
+  project = default_policy();
+  EXPECT_NE(tighten(most, project, {}).error().message.find("\"ast_scan\" must stay enforced"), std::string::npos);
+  project.audit["ast_scan"] = AuditMode::kEnforce;
+  project.audit["blocklist_audit"] = AuditMode::kObserve;
+  EXPECT_TRUE(tighten(most, project, {}).ok()) << "verification is observed, so the blocklist is";
+}
+
+TEST(Merge, ABlocklistBringsItsStage) {
+  Policy p = *preset("minimal");
+  PolicyPatch patch;
+  patch.blocklist = {{"json", "loads"}};
+  apply(patch, p);
+  EXPECT_EQ(p.stages_pre, (std::vector<std::string>{"ast_scan", "blocklist_audit"}));
+  p = *preset("minimal");
+  patch.stages_pre = {"ast_scan"};
+  apply(patch, p);
+  EXPECT_EQ(p.stages_pre, std::vector<std::string>{"ast_scan"}) << "said in so many words";
+  EXPECT_NE(join(warnings(p), "\n").find("does not look at the blocklist"), std::string::npos);
+  p = default_policy();
+  patch.stages_pre.reset();
+  apply(patch, p);
+  EXPECT_TRUE(p.stages_pre.empty()) << "all of them already";
 }
 
 TEST(Tighten, WhatCameWithAParentIsBlamedOnTheExtendsLine) {

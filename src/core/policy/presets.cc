@@ -60,8 +60,8 @@ Policy toolchain(const char* name, const char* description, Bytes memory, minute
 
 Policy dev_policy() {
   return toolchain("dev",
-                   "Trying things out: five minutes and 1 GiB. The network is off: egress belongs to the proxy, which "
-                   "this version does not have.",
+                   "Trying things out: five minutes and 1 GiB. The network is off: egress is the proxy's, see "
+                   "--network.",
                    1_GiB, minutes(5));
 }
 Policy build_policy() {
@@ -73,8 +73,8 @@ Policy test_policy() {
 }
 Policy ci_policy() {
   return toolchain("ci",
-                   "A whole pipeline: ten minutes and 2 GiB. The network is off: egress belongs to the proxy, which "
-                   "this version does not have.",
+                   "A whole pipeline: ten minutes and 2 GiB. The network is off: egress is the proxy's, see "
+                   "--network.",
                    2_GiB, minutes(10));
 }
 

@@ -130,11 +130,11 @@ TEST(Describe, SaysWhatMattersAndNoSecrets) {
   p.env.set["TOKEN"] = "hunter2";
   auto text = join(describe(p), "\n");
   for (auto part : {"memory 64M", "wall 10s", "read /data\\x1b  (team.yaml:4)", "network: none", "strict allowlist",
-                    "uid 65534", "set: TOKEN", "read-only", "errors would stop a run"})
+                    "uid 65534", "set: TOKEN", "read-only", "errors keep a program from starting"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(text.find("hunter2"), std::string::npos);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(join(describe(default_policy()), "\n").find("would be reported (no verifier in this version)"),
+  EXPECT_NE(join(describe(default_policy()), "\n").find("verification: errors are only reported"),
             std::string::npos);
 }
 

@@ -28,6 +28,7 @@ struct Source {
   std::string identity;  // absolute and normalised: two spellings of one file are one link of a cycle
   std::string stem;
   Scope scope = kUser;
+  bool from_project = false;  // a file of the project, or one that such a file leads to by its path
 };
 
 Error invalid(std::string_view where, std::string_view message) {
@@ -79,7 +80,7 @@ class Loader {
 
   Result<LoadedProfile> from_name(std::string_view name_or_path, Scope first = kProject) {
     LoadedProfile out;
-    TRY(resolve(name_or_path, first, "", out));
+    TRY(resolve(name_or_path, first, "", false, out));
     TRY(validate(out.policy, out.origins));
     return out;
   }
@@ -91,16 +92,23 @@ class Loader {
 
   Source source_of_path(std::string_view path) const {
     Source source{std::string(path), absolute(path), fs::path(path).stem().string(), kUser};
-    if (!search_.project.empty() && path_contains(absolute(search_.project), source.identity)) source.scope = kProject;
+    if (holds(search_.project, source)) source.scope = kProject;
+    source.from_project = source.scope == kProject;
     return source;
   }
 
+  static bool holds(const std::string& folder, const Source& source) {
+    return !folder.empty() && path_contains(absolute(folder), source.identity);
+  }
+
   // `origin` is the line that asked for it, empty for the command line.
-  Result<void> resolve(std::string_view what, Scope first, const std::string& origin, LoadedProfile& out) {
+  Result<void> resolve(std::string_view what, Scope first, const std::string& origin, bool from_project,
+                       LoadedProfile& out) {
     if (is_path(what)) {
       if (!search_.read_files) return invalid(origin, cat(quoted(what), ": files cannot be used here, only presets"));
       if (what.find('\0') != what.npos) return invalid(origin, cat(quoted(what), " has a NUL byte"));
       auto source = source_of_path(what);
+      if (from_project && !holds(search_.user, source) && !holds(search_.system, source)) source.from_project = true;
       TRY_SET(auto text, context(origin, read_file(source.identity)));
       if (!text) return invalid(origin, cat("there is no profile file ", quoted(what)));
       return build(*text, source, out);
@@ -115,7 +123,10 @@ class Loader {
     std::vector<ProfileEntry> known = list_profiles(reachable);
     std::vector<std::string_view> names;
     for (const auto& entry : known) names.push_back(entry.name);
-    return invalid(origin, cat("there is no profile ", quoted(what), did_you_mean(what, names)));
+    auto error = invalid(origin, cat("there is no profile ", quoted(what), did_you_mean(what, names)));
+    // Asked for by name, not named by a file: whoever asked is told apart from who wrote nonsense.
+    if (origin.empty()) error.code = ErrorCode::kNotFound;
+    return error;
   }
 
   template <typename T>
@@ -129,7 +140,8 @@ class Loader {
       std::string path = cat(folder(scope), "/", name, ".yaml");
       TRY_SET(auto text, read_file(path));
       if (!text) continue;
-      TRY(build(*text, {path, absolute(path), std::string(name), static_cast<Scope>(scope)}, out));
+      Source source{path, absolute(path), std::string(name), static_cast<Scope>(scope), scope == kProject};
+      TRY(build(*text, source, out));
       return true;
     }
     auto built_in = preset(name);
@@ -142,7 +154,7 @@ class Loader {
   Result<bool> find_embedded(std::string_view name, LoadedProfile& out) {
     for (const auto& entry : search_.built_in) {
       if (entry.name != name) continue;
-      TRY(build(entry.yaml, {cat(name, ".yaml"), cat("built-in ", name), std::string(name), kBuiltIn}, out));
+      TRY(build(entry.yaml, {cat(name, ".yaml"), cat("built-in ", name), std::string(name), kBuiltIn, false}, out));
       return true;
     }
     return false;
@@ -151,6 +163,10 @@ class Loader {
   Result<void> build(std::string_view yaml, const Source& source, LoadedProfile& out) {
     TRY_SET(ProfileText text, read_profile_text(yaml, source.filename));
     const std::string& origin = text.extends_origin;
+    // It names code that runs before the program comes, in a process that others' programs start from.
+    if (source.from_project && text.patch.preimport)
+      return invalid(printable(origin_of(text.patch.origins, "preimport")),
+                     "preimport: only the user's and the system's profiles may say it, never a project's");
     if (std::find(path_.begin(), path_.end(), source.identity) != path_.end())
       return invalid(source.filename, cat("extends itself, by way of ", join(path_, ", ")));
     if (path_.size() >= kMaxChain)
@@ -168,7 +184,12 @@ class Loader {
     out.policy.name = is_name(source.stem) ? source.stem : "profile";
     out.policy.description.clear();
     apply(text.patch, out.policy, out.origins);
-    if (source.scope == kProject) TRY(tighten(most.policy, out.policy, out.origins));
+    if (source.scope == kProject) {
+      TRY(tighten(most.policy, out.policy, out.origins));
+      // What somebody wrote down as the most is the most for a language's runtime, too, though the project says nothing.
+      for (std::string_view field : {"limits.processes", "limits.memory"})
+        if (auto from = origin_of(most.origins, field); !from.empty()) out.origins.emplace(field, from);
+    }
     path_.pop_back();
     return {};
   }
@@ -178,10 +199,11 @@ class Loader {
     if (is_path(parent)) {
       auto slash = source.filename.rfind('/');
       bool relative = !parent.starts_with('/') && slash != std::string::npos;
-      return resolve(relative ? cat(source.filename.substr(0, slash + 1), parent) : parent, source.scope, origin, out);
+      return resolve(relative ? cat(source.filename.substr(0, slash + 1), parent) : parent, source.scope, origin,
+                     source.from_project, out);
     }
     auto first = parent == source.stem ? static_cast<Scope>(source.scope + 1) : source.scope;
-    return resolve(parent, first, origin, out);
+    return resolve(parent, first, origin, source.from_project, out);
   }
 
   Result<void> ceiling_for(const std::string& name, LoadedProfile& most) {

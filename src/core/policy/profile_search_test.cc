@@ -145,6 +145,38 @@ TEST_F(Search, TheUsersCeilingDecidesHowFarAProjectMayGo) {
   EXPECT_NE(error_of("p").find("\"/data2\" is not granted there"), std::string::npos) << error_of("p");
 }
 
+TEST_F(Search, WhatACeilingSaysOfProcessesIsNobodysToRaise) {
+  write("project/p.yaml", "name: p\n");
+  EXPECT_EQ(origin_of(load_profile_details("p", search_).value().origins, "limits.processes"), "") << "nobody has said anything";
+  write("user/ceiling.yaml", "limits: {processes: 10}\n");
+  auto p = load_profile_details("p", search_);
+  ASSERT_TRUE(p.ok()) << p.error().message;
+  EXPECT_EQ(origin_of(p.value().origins, "limits.processes"), path("user/ceiling.yaml") + ":1");
+}
+
+TEST_F(Search, PreimportComesFromUserAndSystemAndNeverFromAProject) {
+  constexpr std::string_view why = "preimport: only the user's and the system's profiles may say it, never a project's";
+  write("user/warm.yaml", "imports: {allowed: [json]}\npreimport: [json]\n");
+  write("system/other.yaml", "preimport: [json]\n");
+  for (auto name : {"warm", "other"})
+    EXPECT_EQ(load_profile(name, search_).value().preimport, std::vector<std::string>{"json"}) << name;
+  write("project/warm.yaml", "extends: warm\npreimport: [json]\n");
+  EXPECT_EQ(error_of("warm"), cat(path("project/warm.yaml"), ":2: ", why)) << "not even what the user says as well";
+  write("project/warm.yaml", "extends: warm\npreimport: []\n");
+  EXPECT_EQ(error_of("warm"), cat(path("project/warm.yaml"), ":2: ", why));
+  write("project/warm.yaml", "extends: warm\nlimits: {memory: 1M}\n");
+  EXPECT_EQ(load_profile("warm", search_).value().preimport, std::vector<std::string>{"json"}) << "the user's, kept";
+  // A file beside the project's folder is the project's when it is the project that names it.
+  write("other/p.yaml", "name: p\npreimport: [json]\n");
+  write("other/middle.yaml", "extends: ./p.yaml\n");
+  write("project/way.yaml", "extends: ../other/middle.yaml\n");
+  EXPECT_EQ(error_of("way"), cat(path("project/../other/./p.yaml"), ":2: ", why));
+  EXPECT_EQ(load_profile(path("other/middle.yaml"), search_).value().preimport.size(), 1U) << "named by the user";
+  write("project/way.yaml", cat("extends: ", path("user/warm.yaml"), "\n"));
+  EXPECT_EQ(load_profile("way", search_).value().preimport.size(), 1U) << "the user's, by its path";
+  EXPECT_EQ(error_of(path("project/warm.yaml")), "accepted");
+}
+
 TEST_F(Search, AUsersFileNeverFindsAProjectsName) {
   write("project/base.yaml", "limits: {memory: 1M}\n");
   write("user/mine.yaml", "extends: base\n");

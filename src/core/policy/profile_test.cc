@@ -45,7 +45,7 @@ env:
   set: {A: "1", B: 2, C: ""}
 imports: {allowed: [math], additional: [json]}
 blocklist: [[numpy, ctypeslib]]
-stages: {pre: [ast_scan], post: [scan]}
+stages: {pre: [ast_scan, blocklist_audit], post: []}
 preimport: [numpy]
 audit: {mode: {landlock: observe, verification: enforce}}
 warm: false
@@ -74,8 +74,7 @@ time_ns: true
   EXPECT_EQ(p.env, (Environment{{"TERM"}, {{"A", "1"}, {"B", "2"}, {"C", ""}}}));
   EXPECT_EQ(p.imports_allowed, (std::vector<std::string>{"math", "json"}));
   EXPECT_EQ(p.blocklist, (std::vector<std::pair<std::string, std::string>>{{"numpy", "ctypeslib"}}));
-  EXPECT_EQ(p.stages_pre, std::vector<std::string>{"ast_scan"});
-  EXPECT_EQ(p.stages_post, std::vector<std::string>{"scan"});
+  EXPECT_EQ(p.stages_pre, (std::vector<std::string>{"ast_scan", "blocklist_audit"}));
   EXPECT_EQ(p.preimport, std::vector<std::string>{"numpy"});
   EXPECT_EQ(p.audit, (std::map<std::string, AuditMode>{{"landlock", AuditMode::kObserve},
                                                        {"verification", AuditMode::kEnforce}}));
@@ -119,6 +118,14 @@ TEST(Profile, PresetsAndOddTextSurviveBeingWrittenOut) {
   EXPECT_EQ(again.value(), p) << to_yaml(p);
 }
 
+TEST(Profile, ModulesAreNamedAsTheirLanguageNamesThem) {
+  auto result = parse("imports: {allowed: [\"std::fs\", encoding/json, \"@scope/name\", bits/stdc++.h, os.path]}\n"
+                      "blocklist: [[\"std::fs\", remove_file], [io/ioutil, ReadAll]]\n");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result.value().imports_allowed.size(), 5U);
+  EXPECT_EQ(parse(to_yaml(result.value())).value(), result.value());
+}
+
 TEST(Profile, InheritanceFollowsEachFieldsRule) {
   auto result = parse(R"(
 extends: minimal
@@ -134,7 +141,7 @@ preimport: [numpy]
   EXPECT_EQ(result.value().audit.at("verification"), AuditMode::kEnforce);
 
   result = parse(
-      "extends: minimal\nstages: {post: [scan]}\naudit: {mode: {ast_scan: observe}}\nlimits: {address_space: none, "
+      "extends: minimal\nstages: {post: []}\naudit: {mode: {ast_scan: observe}}\nlimits: {address_space: none, "
       "cpus: none}\n");
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result.value().stages_pre.empty()) << "stages are replaced as a whole";
@@ -210,7 +217,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"blocklist: [a, b]\n", "p.yaml:1: blocklist"}, Bad{"blocklist: [[a, b, c]]\n", "p.yaml:1: blocklist"},
         Bad{"blocklist: [[a, [b]]]\n", "p.yaml:1: blocklist"},
         Bad{"imports: {additional: [\"os; x\"]}\n", "p.yaml:1: imports"},
-        Bad{"stages: {pre: [\"\"]}\n", "p.yaml:1: stages.pre"}));
+        Bad{"stages: {pre: [\"\"]}\n", "p.yaml:1: stages.pre"},
+        Bad{"stages:\n  pre:\n    - blocklist_audit\n    - ast_scn\n",
+            "p.yaml:4: stages.pre: Unknown pre-execution stage: ast_scn", "did you mean \"ast_scan\"?"},
+        Bad{"stages:\n  post: [ast_scan]\n", "p.yaml:2: stages.post: Unknown post-execution stage: ast_scan",
+            "it belongs into stages.pre"},
+        Bad{"stages: {post: [scan]}\n", "p.yaml:1: stages.post: Unknown post-execution stage: scan", "there is inspect"}));
 INSTANTIATE_TEST_SUITE_P(
     PathsAndEnv, BadProfile,
     testing::Values(Bad{"filesystem:\n  read:\n    - /ok\n    - relative\n",

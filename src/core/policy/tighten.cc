@@ -5,6 +5,7 @@
 #include "core/policy/env.h"
 #include "core/policy/glob.h"
 #include "core/policy/patch.h"
+#include "core/policy/stages.h"
 #include "core/policy/units.h"
 
 namespace hotcell {
@@ -175,6 +176,7 @@ class Check {
   }
 
   static bool observes(const Policy& policy, const std::string& name) {
+    if (has(kPreStages, name)) return !stage_refuses(policy, name);
     auto it = policy.audit.find(name);
     return it != policy.audit.end() && it->second == AuditMode::kObserve;
   }
@@ -229,8 +231,13 @@ class Check {
     for (const auto& [module, attribute] : ceiling_.blocklist)
       if (!has(project_.blocklist, std::pair(module, attribute)))
         return wider("blocklist", cat(quoted(cat(module, ".", attribute)), " must stay blocked"));
-    for (const auto& stage : ceiling_.stages_pre)
-      if (!has(project_.stages_pre, stage)) return wider("stages.pre", cat(quoted(stage), " must stay"));
+    for (auto stage : kPreStages) {
+      if (stage == kBlocklistAudit && ceiling_.blocklist.empty()) continue;  // nothing that could be missed
+      if (stage_runs(ceiling_, stage) && !stage_runs(project_, stage))
+        return wider("stages.pre", cat(quoted(stage), " must stay"));
+      if (stage_refuses(ceiling_, stage) && !stage_refuses(project_, stage))
+        return wider("audit.mode", cat(quoted(stage), " must stay enforced"));
+    }
     for (const auto& stage : ceiling_.stages_post)
       if (!has(project_.stages_post, stage)) return wider("stages.post", cat(quoted(stage), " must stay"));
     // A warm interpreter has run preimports before the request; who turned that off wants a fresh one each time.
@@ -265,7 +272,7 @@ Result<void> tighten(const Policy& ceiling, Policy& project, const Origins& orig
   ceiling_first(ceiling.rules.functions, project.rules.functions);
   ceiling_first(ceiling.rules.modules, project.rules.modules);
   ceiling_first(ceiling.rules.patterns, project.rules.patterns);
-  ceiling_first(ceiling.stages_pre, project.stages_pre);
+  if (!project.stages_pre.empty()) ceiling_first(ceiling.stages_pre, project.stages_pre);  // empty: all of them
   ceiling_first(ceiling.stages_post, project.stages_post);
   project.required.insert(ceiling.required.begin(), ceiling.required.end());
   return check_tightens(ceiling, project, origins);

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "core/policy/env.h"
 #include "core/policy/glob.h"
+#include "core/policy/stages.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
 
@@ -32,6 +33,15 @@ bool is_syscall_name(std::string_view text) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; });
 }
 bool is_host_pattern(std::string_view text) {
+  if (text == "@registries" || text == "@development") return true;  // known when it is run
+  // A slash only as in 203.0.113.0/24 or 2001:db8::/32.
+  if (auto slash = text.find('/'); slash != text.npos && text.find_first_of(".:") < slash) {
+    auto is_bit = [](char c) { return c >= '0' && c <= '9'; };
+    auto bits = text.substr(slash + 1);
+    auto end = bits.find(':');
+    if (bits.empty() || !std::all_of(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(std::min(end, bits.size())), is_bit)) return false;
+    text = text.substr(0, slash);
+  }
   return !text.empty() && text.size() <= 260 && std::all_of(text.begin(), text.end(), [](char c) {
     auto byte = static_cast<unsigned char>(c);
     return byte > 0x20 && byte < 0x7F && c != '/' && c != '\\' && c != '"' && c != '@';
@@ -140,15 +150,31 @@ class Validator {
       return wrong("syscalls.file", cat(quoted(s.oci_file), " has a NUL byte or a line break"));
     TRY(every("network.allow", p_.network.allow, is_host_pattern, "is no host or pattern of hosts"));
     TRY(every("network.block", p_.network.block, is_host_pattern, "is no host or pattern of hosts"));
-    auto module = [](const std::string& m) { return is_word(m, ".-"); };
+    // std::fs, encoding/json, @scope/name, sys/mman.h, bits/stdc++.h
+    auto module = [](const std::string& m) { return is_word(m, ".-:/@+"); };
     TRY(every("imports.allowed", p_.imports_allowed, module, "is no name of a module"));
-    TRY(every("preimport", p_.preimport, module, "is no name of a module"));
+    auto dotted = [](const std::string& m) { return is_word(m, ".-"); };
+    TRY(every("preimport", p_.preimport, dotted, "is no name of a module"));
     for (const auto& [name, attribute] : p_.blocklist)
-      if (!is_word(name, ".-") || !is_word(attribute, "."))
+      if (!module(name) || !is_word(attribute, ".:"))
         return wrong("blocklist", cat("[", quoted(name), ", ", quoted(attribute), "] is no module and attribute"));
-    auto stage = [](const std::string& m) { return is_word(m, ""); };
-    TRY(every("stages.pre", p_.stages_pre, stage, "is no name of a stage"));
-    TRY(every("stages.post", p_.stages_post, stage, "is no name of a stage"));
+    return stages();
+  }
+
+  Result<void> stages() const {
+    auto unknown = [&](std::string_view field, std::string_view kind, const std::string& name, std::string_view more) {
+      auto origin = origin_of(origins_, cat(field, ".", name));
+      return at(origin.empty() ? origin_of(origins_, field) : origin, field,
+                cat("Unknown ", kind, "-execution stage: ", printable(name), more));
+    };
+    for (const auto& name : p_.stages_pre)
+      if (std::find(kPreStages.begin(), kPreStages.end(), name) == kPreStages.end())
+        return unknown("stages.pre", "pre", name, did_you_mean(name, kPreStages));
+    for (const auto& name : p_.stages_post) {
+      if (std::find(kPostStages.begin(), kPostStages.end(), name) != kPostStages.end()) continue;
+      bool pre = std::find(kPreStages.begin(), kPreStages.end(), name) != kPreStages.end();
+      return unknown("stages.post", "post", name, pre ? std::string("; it belongs into stages.pre") : cat("; there is ", kInspectStage));
+    }
     return {};
   }
 
@@ -181,9 +207,9 @@ class Validator {
 
   Result<void> audit() const {
     std::vector<std::string_view> known(kLayerNames.begin(), kLayerNames.end());
-    known.insert(known.end(), {"verification", "imports", "ast_scan", "blocklist_audit"});
-    known.insert(known.end(), p_.stages_pre.begin(), p_.stages_pre.end());
-    known.insert(known.end(), p_.stages_post.begin(), p_.stages_post.end());
+    known.insert(known.end(), {"verification", "imports"});
+    known.insert(known.end(), kPreStages.begin(), kPreStages.end());
+    known.insert(known.end(), kPostStages.begin(), kPostStages.end());
     for (const auto& [name, mode] : p_.audit)
       if (std::find(known.begin(), known.end(), name) == known.end())
         return wrong_item("audit.mode", name, cat("is neither a layer nor a stage", did_you_mean(name, known)));

@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "core/policy/env.h"
 #include "core/policy/glob.h"
+#include "core/policy/stages.h"
 #include "core/policy/units.h"
 #include "core/policy/validate.h"
 
@@ -55,6 +56,7 @@ class Warnings {
     for (const auto& [name, mode] : p_.audit)
       if (mode == AuditMode::kObserve && layer_from(name))
         add(cat("audit.mode.", name), cat(name, " is only observed: that wall is off"));
+    stages();
     for (const auto& name : p_.env.pass)
       if (is_dangerous_env(name))
         add(cat("env.pass.", name), cat(printable(name), " of the caller decides which code the program loads"));
@@ -106,6 +108,12 @@ class Warnings {
     for (const auto& deny : p_.filesystem.deny)
       if (deny.pattern != grant.path && glob_covers(deny.pattern, grant.path))
         put(grant.origin, field, cat(printable(grant.path), " has no effect: ", quoted(deny.pattern), " denies it"));
+  }
+
+  void stages() {
+    if (!p_.blocklist.empty() && !stage_runs(p_, kBlocklistAudit))
+      add("stages.pre", "does not name blocklist_audit: verification does not look at the blocklist");
+    if (!stage_runs(p_, kAstScan)) add("stages.pre", "does not name ast_scan: no rule and no list of imports counts");
   }
 
   template <typename T>

@@ -1,0 +1,87 @@
+// The egress proxy: the one way out of a cell with network mode proxy, or a proxy by itself.
+//
+//   std::unique_ptr<EgressProxy> proxy;
+//   request.on_network = [&](int door, int dns) {     // before the program starts
+//     auto served = EgressProxy::serve(options, door, dns);
+//     if (served) proxy = std::move(served).value();  // otherwise the door stays shut
+//   };
+//
+// Patterns, modes and what is refused in every one of them: docs/guide/network.md.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotcell/policy.h"
+#include "hotcell/report.h"
+#include "hotcell/result.h"
+#include "hotcell/units.h"
+
+namespace hotcell {
+
+struct ProxyRules {
+  RuleMode mode = RuleMode::kAllowlist;
+  std::vector<std::string> allow = {}, block = {};  // @registries and @development are read from this host's configuration
+  std::vector<std::string> allow_private = {};      // may have an address inside
+};
+
+struct ProxyDecision {
+  bool allowed = false;
+  std::string rule, reason, how;  // `how`: what would allow it; empty when nothing does
+};
+
+// A host as somebody writes it, with or without its port (443 then). No name is looked up.
+Result<ProxyDecision> check_host(const ProxyRules& rules, std::string_view host);
+
+struct EgressProxyOptions {
+  ProxyRules rules;
+  std::map<std::string, std::vector<std::string>> names = {};  // with addresses of their own; the host's resolver knows the rest
+  // 0: no limit.
+  Bytes bytes{0};                                   // both ways together, over the proxy's life
+  Bytes bytes_per_second{0};
+  std::size_t connections = 4096;                   // at once
+  std::chrono::milliseconds time{0};                // how long it serves
+  std::chrono::milliseconds connection_time{0};     // how long one connection may last
+};
+
+struct ProxyEntry {
+  std::uint64_t number = 0;        // from 1 on
+  std::chrono::system_clock::time_point time;
+  std::string method, host;        // CONNECT, GET …, SOCKS5, DNS A
+  std::uint16_t port = 0;
+  bool allowed = false;
+  bool notice = false;             // no request: `reason` says what was noticed
+  std::string rule, reason, how;
+  std::uint64_t bytes_up = 0, bytes_down = 0;
+  Nanoseconds duration{0};
+};
+
+struct ProxyStats {
+  std::uint64_t allowed = 0, refused = 0, failed = 0, bytes_up = 0, bytes_down = 0, open = 0;
+  std::uint64_t dropped = 0;       // entries that the log does not hold any more
+  std::map<std::string, std::uint64_t> hosts;
+  std::vector<std::string> notices;
+};
+
+// Served by a thread of its own until close() or its end. Safe to use from any thread.
+class EgressProxy {
+ public:
+  // The descriptors are the proxy's from now on, also when it fails. Without `dns` (-1) no names are answered.
+  static Result<std::unique_ptr<EgressProxy>> serve(const EgressProxyOptions& options, int door, int dns = -1);
+  // On an address of this host; port 0: any. Nothing holds a program to it.
+  static Result<std::unique_ptr<EgressProxy>> listen(const EgressProxyOptions& options, std::string_view address, std::uint16_t port);
+  virtual ~EgressProxy() = default;
+
+  virtual std::uint16_t port() const = 0;                    // of the door
+  virtual Result<void> set_rules(const ProxyRules& rules) = 0;  // from now on; connections that are no longer allowed are ended
+  virtual std::vector<ProxyEntry> log(std::uint64_t after = 0) const = 0;  // oldest first, those after that number
+  virtual ProxyStats stats() const = 0;
+  virtual std::vector<Denial> denials() const = 0;           // each refused host and rule once, with its count
+  virtual void close() = 0;                                  // ends every connection, so that the log is whole
+};
+
+}  // namespace hotcell
