@@ -31,9 +31,11 @@ void ShellParser::expect_sign(char sign) {
   ++c_.pos;
 }
 
-void ShellParser::redirects_after(Lists& lists) {
+// The redirections that follow belong to the whole of it.
+void ShellParser::close_compound(ShellId node, Lists& lists) {
   for (skip_blanks(); !at_end() && read_redirect(lists); skip_blanks()) {
   }
+  close(node, lists);
 }
 
 // True when `reserved` begins a compound command, which is read then.
@@ -75,8 +77,7 @@ void ShellParser::group(ShellNodeKind kind, std::uint32_t skip, char closer) {
     fail_at(begin, cat("'", closer == '}' ? '{' : '(', "' is not closed"));
   else
     unexpected_here();
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::if_command() {
@@ -92,8 +93,7 @@ void ShellParser::if_command() {
   if (take_word("else")) list();
   if (at_end()) fail_at(begin, "'if' is not closed");
   expect_word("fi");
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::do_group() {
@@ -116,8 +116,7 @@ void ShellParser::loop(ShellNodeKind kind) {
   expect_word("do");
   list();
   expect_word("done");
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::for_command(ShellNodeKind kind) {
@@ -163,8 +162,7 @@ void ShellParser::for_command(ShellNodeKind kind) {
   }
   s_.nodes[node].name = name;
   do_group();
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::case_command() {
@@ -203,8 +201,7 @@ void ShellParser::case_command() {
       break;
     }
   }
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::test_command() {
@@ -244,8 +241,7 @@ void ShellParser::test_command() {
     }
     regex = slice(before, c_.pos) == "=~";
   }
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::arithmetic_command(std::uint32_t end) {
@@ -257,8 +253,7 @@ void ShellParser::arithmetic_command(std::uint32_t end) {
   lists.words.push_back(word(Mode::kArithmetic));
   c_.end = outer;
   c_.pos = end + 2;
-  redirects_after(lists);
-  close(node, lists);
+  close_compound(node, lists);
 }
 
 void ShellParser::function_keyword() {

@@ -102,7 +102,7 @@ class ShellParser {
   bool take_word(std::string_view w);
   void expect_word(std::string_view w);
   void expect_sign(char sign);
-  void redirects_after(Lists& lists);
+  void close_compound(ShellId node, Lists& lists);
   void group(ShellNodeKind kind, std::uint32_t skip, char closer);
   void if_command();
   void loop(ShellNodeKind kind);

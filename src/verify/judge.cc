@@ -15,8 +15,14 @@ bool any_matches(const std::vector<std::string>& patterns, std::string_view name
                      [&](const std::string& p) { return glob_matches(p, name, stop); });
 }
 
-bool is_below(std::string_view name, std::string_view root, char separator) {
-  return name == root || (name.starts_with(root) && name.size() > root.size() && name[root.size()] == separator);
+bool is_below(std::string_view name, std::string_view root, std::string_view separator) {
+  return name == root || (name.starts_with(root) && name.substr(root.size()).starts_with(separator));
+}
+
+// What a profile would have to list: Python's package, Rust's module that the item is in.
+std::string_view module_of(std::string_view name) {
+  if (auto last = name.rfind("::"); last != name.npos) return name.substr(0, last);
+  return name.substr(0, name.find('.'));
 }
 
 std::string_view one_line(std::string_view line) {
@@ -39,7 +45,7 @@ class Judge {
     }
     bool path = fact.kind == FactKind::kReadPath || fact.kind == FactKind::kWritePath;
     if (path && std::any_of(options_.allowed_paths.begin(), options_.allowed_paths.end(),
-                            [&](const std::string& p) { return p == "/" || is_below(fact.name, p, '/'); }))
+                            [&](const std::string& p) { return p == "/" || is_below(fact.name, p, "/"); }))
       return;
     if (fact.kind == FactKind::kImport) check_import(fact);
     if (fact.kind == FactKind::kUse) check_blocklist(fact);
@@ -81,16 +87,16 @@ class Judge {
   void check_import(const Fact& fact) {
     if (options_.imports_allowed.empty()) return;
     for (const auto& allowed : options_.imports_allowed)
-      if (is_below(fact.name, allowed, '.')) return;
+      if (is_below(fact.name, allowed, ".") || is_below(fact.name, allowed, "::")) return;
     say(fact, "import-not-allowed", "blocked_module", Severity::kError,
         cat(printable(one_line(fact.name)), ": this profile does not allow it to be imported"),
-        cat("add it to imports.additional of the profile: ",
-            printable(one_line(std::string_view(fact.name).substr(0, fact.name.find('.'))))));
+        cat("add it to imports.additional of the profile: ", printable(one_line(module_of(fact.name)))));
   }
 
   void check_blocklist(const Fact& fact) {
     for (const auto& [module, attribute] : options_.blocklist)
-      if (fact.name.starts_with(module) && is_below(fact.name, cat(module, ".", attribute), '.'))
+      if (fact.name.starts_with(module) && (is_below(fact.name, cat(module, ".", attribute), ".") ||
+                                            is_below(fact.name, cat(module, "::", attribute), "::")))
         say(fact, "blocklist", "blocked_function", Severity::kError,
             cat(printable(one_line(fact.name)), ": on the profile's blocklist"), "");
   }

@@ -108,8 +108,8 @@ TEST(Judge, LevelsOffDetailAndUnless) {
 
 TEST(Judge, ImportsBlocklistPathsAndOwnRules) {
   VerifyOptions o;
-  o.imports_allowed = {"math", "numpy"};
-  o.blocklist = {{"pandas", "read_pickle"}};
+  o.imports_allowed = {"math", "numpy", "std::collections"};
+  o.blocklist = {{"pandas", "read_pickle"}, {"std::fs", "remove_file"}};
   o.allowed_paths = {"/tmp"};
   o.rules = {rule("profile-function", FactKind::kUse, {"mine"})};
   std::vector<Rule> rules = {rule("path", FactKind::kReadPath, {"/**"})};
@@ -120,6 +120,17 @@ TEST(Judge, ImportsBlocklistPathsAndOwnRules) {
   EXPECT_EQ(rule_of(FactKind::kImport, "numpy.linalg"), "");
   EXPECT_EQ(rule_of(FactKind::kImport, "numpyx"), "import-not-allowed");
   EXPECT_EQ(rule_of(FactKind::kUse, "pandas.read_pickle"), "blocklist");
+  EXPECT_EQ(rule_of(FactKind::kImport, "std::collections::HashMap"), "");
+  EXPECT_EQ(rule_of(FactKind::kImport, "std::collections"), "");
+  EXPECT_EQ(rule_of(FactKind::kImport, "std::collections2::X"), "import-not-allowed");
+  EXPECT_EQ(rule_of(FactKind::kImport, "std"), "import-not-allowed") << "all of it is more than a part";
+  EXPECT_EQ(rule_of(FactKind::kUse, "std::fs::remove_file"), "blocklist");
+  EXPECT_EQ(rule_of(FactKind::kUse, "std::fs::remove_file_later"), "");
+  EXPECT_EQ(rule_of(FactKind::kImport, "math/rand"), "import-not-allowed") << "Go's packages do not hold each other";
+  EXPECT_EQ(judged({{FactKind::kImport, "std::fs::File", "", 0, 1}}, rules, o)[0].fix,
+            "add it to imports.additional of the profile: std::fs");
+  EXPECT_EQ(judged({{FactKind::kImport, "os.path", "", 0, 1}}, rules, o)[0].fix,
+            "add it to imports.additional of the profile: os");
   EXPECT_EQ(rule_of(FactKind::kUse, "pandas.read_csv"), "");
   EXPECT_EQ(rule_of(FactKind::kReadPath, "/tmp/x"), "");
   EXPECT_EQ(rule_of(FactKind::kReadPath, "/tmpx"), "path");

@@ -5,23 +5,10 @@
 #include "base/json_write.h"
 #include "base/strings.h"
 #include "hotcell/verify.h"
+#include "verify/finding_json.h"
 
 namespace hotcell {
 namespace {
-
-void write_finding(JsonWriter& w, const Finding& f) {
-  w.begin_object();
-  w.field("rule", f.rule);
-  w.field("type", f.type);
-  w.field("severity", f.severity);
-  w.field("file", f.file);
-  w.field("line", f.line);
-  w.field("column", f.column);
-  w.field("message", f.message);
-  w.field("snippet", f.snippet);
-  w.field("fix", f.fix);
-  w.end_object();
-}
 
 // A relative reference or a file: URI; everything that has a meaning in a URI, or none, is percent-encoded.
 std::string uri_of(std::string_view path) {
@@ -81,6 +68,20 @@ void write_result(JsonWriter& w, const Finding& f, int rule_index) {
 }
 
 }  // namespace
+
+void write_finding(JsonWriter& w, const Finding& f) {
+  w.begin_object();
+  w.field("rule", f.rule);
+  w.field("type", f.type);
+  w.field("severity", f.severity);
+  w.field("file", f.file);
+  w.field("line", f.line);
+  w.field("column", f.column);
+  w.field("message", f.message);
+  w.field("snippet", f.snippet);
+  w.field("fix", f.fix);
+  w.end_object();
+}
 
 std::string verification_json(std::span<const Verification> all) {
   bool safe = true;

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/cpp_literal.h"
 #include "base/strings.h"
 #include "verify/rules.h"
 
@@ -12,24 +13,12 @@ using namespace hotcell;
 
 namespace {
 
-std::string literal(std::string_view s) {
-  static constexpr char kOctal[] = "01234567";
-  std::string out = "\"";
-  for (char c : s) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\' || c == '?') (out += '\\') += c;
-    else if (byte >= 0x20 && byte < 0x7F) out += c;
-    else (out += '\\') += {kOctal[byte >> 6], kOctal[byte >> 3 & 7], kOctal[byte & 7]};
-  }
-  return out + '"';
-}
-
 // The name of an array of these, printed into `arrays`; a span of nothing for an empty one.
 std::string list(const std::vector<std::string>& all, int& count, std::string& arrays) {
   if (all.empty()) return "{}";
   std::string name = cat("kList", count++);
   arrays += cat("constexpr std::string_view ", name, "[] = {");
-  for (const auto& s : all) arrays += cat(literal(s), ", ");
+  for (const auto& s : all) arrays += cat(cpp_literal(s), ", ");
   arrays += "};\n";
   return name;
 }
@@ -62,15 +51,15 @@ int main(int argc, char** argv) {
         return fail(cat(file, ": '", r.id, "' is no id: small letters, digits and dashes"));
       std::string match = list(r.match, lists, arrays), detail = list(r.detail, lists, arrays),
                   unless = list(r.unless, lists, arrays);
-      table += cat("    {", literal(language), ", ", literal(r.id), ", ", literal(r.type), ", ",
-                   literal(r.reason), ", ", literal(r.fix), ",\n     static_cast<Severity>(", static_cast<int>(r.at_default),
+      table += cat("    {", cpp_literal(language), ", ", cpp_literal(r.id), ", ", cpp_literal(r.type), ", ",
+                   cpp_literal(r.reason), ", ", cpp_literal(r.fix), ",\n     static_cast<Severity>(", static_cast<int>(r.at_default),
                    "), static_cast<Severity>(", static_cast<int>(r.at_strict), "), static_cast<FactKind>(",
                    static_cast<int>(r.on), "), ", match, ", ", detail, ", ", unless, "},\n");
     }
   }
   std::ofstream out(argv[1]);
   out << "// Made by rules_gen from src/languages/*/rules.yaml.\n#include \"verify/embedded_rules.h\"\n\n"
-         "namespace hotcell {\nnamespace {\n"
+         "namespace hotcell {\nusing namespace std::string_view_literals;\nnamespace {\n"
       << arrays << "}  // namespace\n\nconst EmbeddedRule kEmbeddedRules[] = {\n"
       << table << "};\nconst std::size_t kEmbeddedRuleCount = " << ids.size() << ";\n\n}  // namespace hotcell\n";
   out.close();

@@ -1,0 +1,157 @@
+// Walks JSON text without building it: each string with its path and place.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "inspect/decode.h"
+#include "inspect/examiner.h"
+#include "inspect/inspect.h"
+
+namespace hotcell {
+
+namespace {
+
+using inspect::Examiner;
+
+constexpr int kMostDepth = 64;
+constexpr std::size_t kMostStrings = 100'000;
+
+class Walker {
+ public:
+  Walker(std::string_view text, Examiner& examiner, std::vector<InspectFinding>& to) : text_(text), examiner_(examiner), to_(to) {}
+
+  Result<void> walk() {
+    TRY(value(0));
+    space();
+    if (at_ != text_.size()) return bad("something follows the value");
+    return {};
+  }
+
+ private:
+  Error bad(std::string_view what) const { return make_error(ErrorCode::kInvalid, cat("arguments: at byte ", at_, ": ", what)); }
+  void space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) ++at_;
+  }
+  bool take(char c) {
+    space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  Result<std::string> string() {
+    if (!take('"')) return bad("a string is wanted");
+    std::size_t begin = at_;
+    bool escaped = false;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) return bad("a control character in a string");
+      if (text_[at_] == '\\') escaped = true, ++at_;
+      ++at_;
+    }
+    if (at_ >= text_.size()) return bad("a string has no end");
+    std::string_view raw = text_.substr(begin, at_++ - begin);
+    return escaped ? unescaped(raw) : std::string(raw);
+  }
+
+  // JSON's own escapes and nothing else: %41 is not A yet.
+  static std::string unescaped(std::string_view raw) {
+    std::string out;
+    for (std::size_t i = 0; i < raw.size();) {
+      if (raw[i] != '\\') {
+        out += raw[i++];
+        continue;
+      }
+      std::size_t size = i + 1 < raw.size() && raw[i + 1] == 'u' ? 6 : 2;
+      if (size == 6 && i + 6 < raw.size() && raw.substr(i + 6).starts_with("\\u")) size = 12;
+      std::string_view piece = raw.substr(i, size);
+      std::string one = inspect::unescape(piece);
+      out += one.empty() ? std::string(piece.substr(1)) : one;
+      i += piece.size();
+    }
+    return out;
+  }
+
+  Result<void> value(int depth) {
+    if (depth > kMostDepth) return bad("nested too deep");
+    space();
+    if (at_ >= text_.size()) return bad("a value is wanted");
+    char c = text_[at_];
+    if (c == '{') return object(depth);
+    if (c == '[') return array(depth);
+    if (c == '"') {
+      std::size_t begin = at_;
+      TRY_SET(std::string s, string());
+      if (++strings_ > kMostStrings) return bad("too many strings");
+      found(s, begin);
+      return {};
+    }
+    std::size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || std::string_view("+-.").find(text_[at_]) != std::string_view::npos)) ++at_;
+    std::string_view word = text_.substr(begin, at_ - begin);
+    bool number = !word.empty() && (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-');
+    if (!number && word != "true" && word != "false" && word != "null") return bad("no JSON value");
+    return {};
+  }
+
+  Result<void> object(int depth) {
+    ++at_;
+    if (take('}')) return {};
+    for (;;) {
+      space();
+      std::size_t begin = at_, size = path_.size();
+      TRY_SET(std::string name, string());
+      if (!take(':')) return bad("a colon is wanted");
+      path_ += cat(path_.empty() ? "" : ".", printable(name.substr(0, 100)));
+      if (name.size() > 20) found(name, begin);
+      TRY(value(depth + 1));
+      path_.resize(size);
+      if (take('}')) return {};
+      if (!take(',')) return bad("a comma is wanted");
+    }
+  }
+
+  Result<void> array(int depth) {
+    ++at_;
+    if (take(']')) return {};
+    for (std::size_t i = 0;; ++i) {
+      std::size_t size = path_.size();
+      path_ += cat("[", i, "]");
+      TRY(value(depth + 1));
+      path_.resize(size);
+      if (take(']')) return {};
+      if (!take(',')) return bad("a comma is wanted");
+    }
+  }
+
+  // Argument 'a.b[1]': what (matched: '…').
+  void found(const std::string& text, std::size_t begin) {
+    std::vector<InspectFinding> here;
+    examiner_.examine(text, 0, here);
+    if (inspect::is_command_text(text)) examiner_.examine_command(text, inspect::CommandPlace::kTyped, here);
+    inspect::tidy(here);
+    for (auto& f : here) {
+      f.message = cat("Argument '", path_, "': ", f.message, " (matched: '", printable(f.snippet.substr(0, 40)), "')");
+      f.path = path_;
+      f.offset = begin;
+      to_.push_back(std::move(f));
+    }
+  }
+
+  std::string_view text_;
+  Examiner& examiner_;
+  std::vector<InspectFinding>& to_;
+  std::size_t at_ = 0, strings_ = 0;
+  std::string path_;
+};
+
+}  // namespace
+
+Result<Inspection> inspect_arguments(std::string_view json, const InspectOptions& options) {
+  TRY_SET(Examiner examiner, Examiner::create(options, Examiner::Source::kArgument));
+  std::vector<InspectFinding> findings;
+  TRY(Walker(json, examiner, findings).walk());
+  Inspection result;
+  result.findings = std::move(findings);
+  return result;
+}
+
+}  // namespace hotcell

@@ -1,0 +1,362 @@
+#include "inspect/command_tools.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "base/strings.h"
+#include "inspect/hosts.h"
+
+namespace hotcell::inspect {
+
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+bool one_of(std::string_view s, Names names) { return std::find(names.begin(), names.end(), s) != names.end(); }
+
+struct Option {
+  std::string name, value;
+};
+
+struct Taken {
+  std::vector<Option> options;
+  Words rest;
+  const std::string* find(Names names) const {
+    for (const auto& o : options)
+      if (one_of(o.name, names)) return &o.value;
+    return nullptr;
+  }
+};
+
+// The words of a program as getopt reads them, flags in any order and glued together. `letters`: short options that take
+// a value; `longs`: long ones (also after one dash).
+Taken take(const Words& words, std::string_view letters, Names longs) {
+  Taken t;
+  bool only_words = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i];
+    if (only_words || w.size() < 2 || w[0] != '-') {
+      t.rest.push_back(w);
+    } else if (w == "--") {
+      only_words = true;
+    } else if (w[1] == '-' || one_of(w, longs)) {
+      auto equals = w.find('=');
+      std::string name = w.substr(0, equals);
+      if (equals != w.npos) t.options.push_back({name, w.substr(equals + 1)});
+      else if (one_of(name, longs) && i + 1 < words.size()) t.options.push_back({name, words[++i]});
+      else t.options.push_back({name, ""});
+    } else {
+      for (std::size_t k = 1; k < w.size(); ++k) {
+        std::string name = {'-', w[k]};
+        if (letters.find(w[k]) == letters.npos) {
+          t.options.push_back({name, ""});
+          continue;
+        }
+        if (k + 1 < w.size()) t.options.push_back({name, w.substr(k + 1)});
+        else if (i + 1 < words.size()) t.options.push_back({name, words[++i]});
+        break;
+      }
+    }
+  }
+  return t;
+}
+
+Reach to_host(std::string_view word, bool sends) { return {address_of(word).host, sends, false, false}; }
+
+// host:port:address and host:port:other:port say where the connection really goes.
+std::string_view third_part(std::string_view value) {
+  for (int i = 0; i < 2; ++i) value = value.find(':') == value.npos ? std::string_view() : value.substr(value.find(':') + 1);
+  return value;
+}
+
+std::vector<Reach> curl(const Words& words, bool piped) {
+  static constexpr std::string_view kLongs[] = {
+      "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "--form", "--form-string", "--json",
+      "--upload-file", "--header", "--user-agent", "--output", "--request", "--user", "--proxy", "--url", "--cookie",
+      "--cookie-jar", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "--retry-max-time", "--referer", "--cacert",
+      "--cert", "--key", "--resolve", "--connect-to", "--write-out", "--interface", "--limit-rate", "--range", "--config",
+      "--dump-header", "--proxy-user", "--ciphers", "--unix-socket", "--output-dir", "--dns-servers", "--preproxy", "--socks5",
+      "--socks5-hostname", "--socks4", "--oauth2-bearer", "--aws-sigv4", "--url-query", "--capath", "--max-redirs", "--stderr", "--trace"};
+  static constexpr std::string_view kSending[] = {"-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii",
+                                                  "-F", "--form", "--form-string", "--json", "-T", "--upload-file", "--url-query"};
+  static constexpr std::string_view kHosts[] = {"--url", "-x", "--proxy", "--preproxy", "--socks5", "--socks5-hostname", "--socks4"};
+  Taken t = take(words, "AbcCdDeEFHKmoPQrtTuUwxXyYz", kLongs);
+  bool sends = t.find(kSending) != nullptr || piped;
+  static constexpr std::string_view kMethod[] = {"-X", "--request"};
+  if (const auto* method = t.find(kMethod)) sends = sends || *method == "POST" || *method == "PUT" || *method == "PATCH";
+  std::vector<Reach> out;
+  for (const auto& o : t.options)
+    if (one_of(o.name, kHosts) && !o.value.empty()) out.push_back(to_host(o.value, sends));
+    else if ((o.name == "--resolve" || o.name == "--connect-to") && !third_part(o.value).empty()) out.push_back(to_host(third_part(o.value), sends));
+  for (const auto& w : t.rest) {
+    auto path = address_of(w).path;
+    out.push_back(to_host(w, sends || path.find('$') != path.npos || path.find('\x01') != path.npos));
+  }
+  return out;
+}
+
+std::vector<Reach> wget(const Words& words, bool) {
+  static constexpr std::string_view kLongs[] = {"--post-data", "--post-file", "--body-data", "--body-file", "--method", "--header",
+                                                "--output-document", "--user-agent", "--user", "--password", "--tries", "--timeout",
+                                                "--directory-prefix", "--input-file", "--execute", "--referer", "--output-file", "--wait"};
+  static constexpr std::string_view kSending[] = {"--post-data", "--post-file", "--body-data", "--body-file"};
+  Taken t = take(words, "oaeBiOtTwQPUlARDIX", kLongs);
+  std::vector<Reach> out;
+  for (const auto& w : t.rest) {
+    auto path = address_of(w).path;
+    out.push_back(to_host(w, t.find(kSending) != nullptr || path.find('$') != path.npos || path.find('\x01') != path.npos));
+  }
+  static constexpr std::string_view kExecute[] = {"-e", "--execute"};
+  if (const auto* e = t.find(kExecute); e != nullptr && e->find("proxy=") != e->npos) out.push_back(to_host(e->substr(e->find('=') + 1), true));
+  return out;
+}
+
+std::vector<Reach> netcat(const Words& words, bool) {
+  static constexpr std::string_view kLongs[] = {"--exec", "--sh-exec", "--lua-exec", "--proxy", "--source", "--wait"};
+  static constexpr std::string_view kShell[] = {"-e", "-c", "--exec", "--sh-exec", "--lua-exec"};
+  static constexpr std::string_view kListen[] = {"-l", "--listen"};
+  Taken t = take(words, "ecgGiIopPqsTVwxXO", kLongs);
+  bool shell = t.find(kShell) != nullptr;
+  if (t.find(kListen) != nullptr && !shell) return {};
+  static constexpr std::string_view kScan[] = {"-z"};
+  if (t.rest.empty()) return shell ? std::vector<Reach>{{"", true, false, true}} : std::vector<Reach>{};
+  bool port = t.rest.size() > 1 && t.rest[1].find_first_not_of("0123456789-$") == std::string::npos;
+  if (!port && !looks_like_host(t.rest[0]) && t.rest[0].find('$') == std::string::npos && !shell) return {};
+  return {{address_of(t.rest[0]).host, t.find(kScan) == nullptr, false, shell}};
+}
+
+std::vector<Reach> socat(const Words& words, bool) {
+  std::vector<Reach> out;
+  bool shell = std::any_of(words.begin(), words.end(), [](const auto& w) { return w.starts_with("EXEC:") || w.starts_with("exec:") || w.starts_with("SYSTEM:"); });
+  for (const auto& w : words) {
+    auto colon = w.find(':');
+    if (colon == w.npos) continue;
+    std::string kind = w.substr(0, colon);
+    for (char& c : kind) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+    static constexpr std::string_view kKinds[] = {"TCP", "TCP4", "TCP6", "UDP", "UDP4", "UDP6", "OPENSSL", "SSL", "TCP-CONNECT",
+                                                  "TCP4-CONNECT", "OPENSSL-CONNECT", "UDP-CONNECT", "UDP-SENDTO", "SOCKS4", "SOCKS4A", "PROXY", "SCTP"};
+    if (one_of(kind, kKinds)) out.push_back({address_of(w.substr(colon + 1)).host, true, false, shell});
+  }
+  return out;
+}
+
+std::vector<Reach> ssh(const Words& words, bool) {
+  static constexpr std::array<std::string_view, 0> kNone{};
+  Taken t = take(words, "BbcDEeFIiJLlmOopQRSWw", kNone);
+  std::vector<Reach> out;
+  static constexpr std::string_view kJump[] = {"-J", "-W"};
+  if (const auto* j = t.find(kJump)) out.push_back(to_host(*j, true));
+  if (!t.rest.empty()) out.push_back(to_host(t.rest[0], true));
+  return out;
+}
+
+// scp, sftp and rsync: whatever has a colon before its first slash is on another machine.
+std::vector<Reach> copying(const Words& words, bool) {
+  static constexpr std::string_view kLongs[] = {"--rsh", "--exclude", "--include", "--files-from", "--port", "--password-file", "--bwlimit", "--timeout"};
+  Taken t = take(words, words[0] == "rsync" ? "eBTfM" : "BbcDFiJloPSsXR", kLongs);
+  std::vector<Reach> out;
+  for (const auto& w : t.rest) {
+    bool url = w.find("://") != w.npos, far = !url && w.find(':') != w.npos && w.find(':') < w.find('/') && w.find(':') > 1;
+    bool login = words[0] == "sftp" && (w.find('@') != w.npos || looks_like_host(w));
+    if (url || far || login) out.push_back(to_host(url || login ? std::string_view(w) : std::string_view(w).substr(0, w.find(':')), true));
+  }
+  return out;
+}
+
+std::vector<Reach> git(const Words& words, bool) {
+  static constexpr std::string_view kLongs[] = {"--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"};
+  std::size_t at = 1;
+  std::vector<Reach> out;
+  // What sends everything another way: git -c http.proxy=…, git config url.….insteadOf.
+  auto turns = [&](std::string_view w) {
+    std::size_t url = w.find("://");
+    bool setting = w.find("proxy") != w.npos || w.find("url.") != w.npos || w.find("insteadOf") != w.npos;
+    if (setting && url != w.npos) out.push_back(to_host(w.substr(url + 3), true));
+  };
+  for (; at < words.size() && words[at].starts_with('-'); ++at)
+    if (words[at] == "-c" || words[at] == "-C" || one_of(words[at], kLongs)) {
+      if (words[at] == "-c" && at + 1 < words.size()) turns(words[at + 1]);
+      ++at;
+    }
+  if (at >= words.size()) return out;
+  if (words[at] == "config")
+    for (std::size_t i = at + 1; i < words.size(); ++i) {
+      turns(words[i]);
+      if (words[i].find("proxy") != std::string::npos && i + 1 < words.size()) turns(cat("proxy=", words[i + 1]));
+    }
+  static constexpr std::string_view kWords[] = {"push", "clone", "fetch", "pull", "ls-remote", "remote", "archive", "submodule", "send-pack", "bundle"};
+  if (!one_of(words[at], kWords)) return out;
+  bool sends = words[at] == "push" || words[at] == "remote" || words[at] == "send-pack";
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    std::string_view w = words[i];
+    if (w.starts_with("--") && w.find('=') != w.npos) w.remove_prefix(w.find('=') + 1);
+    bool scp_like = w.find('@') != w.npos && w.find(':') != w.npos && w.find(':') < w.find('/') && w.find('@') < w.find(':');
+    if (w.find("://") != w.npos && !w.starts_with("file:")) out.push_back(to_host(w, sends));
+    else if (scp_like) out.push_back(to_host(w.substr(0, w.find(':')), sends));
+  }
+  return out;
+}
+
+// Whatever is an address among the words, for programs that send or fetch.
+std::vector<Reach> any_url(const Words& words, bool sends) {
+  std::vector<Reach> out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string_view w = words[i];
+    if (w.starts_with('-') && w.find('=') != w.npos) w.remove_prefix(w.find('=') + 1);
+    if (w.find("://") != w.npos && !w.starts_with("file:")) out.push_back(to_host(w, sends));
+  }
+  return out;
+}
+
+std::vector<Reach> publishing(const Words& words, bool) {
+  static constexpr std::string_view kVerbs[] = {"publish", "upload", "push", "deploy"};
+  bool sends = std::any_of(words.begin() + 1, words.end(), [](const auto& w) { return one_of(w, kVerbs); });
+  auto out = any_url(words, sends);
+  if (words[0] == "docker" || words[0] == "podman") {
+    if (!sends || words.size() < 3) return {};
+    std::string host = address_of(words.back()).host;
+    if (words.back().find('/') != std::string::npos && host.find('.') != host.npos) out.push_back({host, true, false, false});
+  }
+  return out;
+}
+
+std::vector<Reach> buckets(const Words& words, bool) {
+  std::vector<Reach> out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i];
+    bool bucket = w.starts_with("s3://") || w.starts_with("gs://");
+    bool remote = words[0] == "rclone" && w.find(':') != w.npos && w.find(':') > 1 && w[0] != '-';
+    if ((bucket || remote || w.find("://") != w.npos) && i > 1) out.push_back({address_of(w).host, true, false, false});
+  }
+  return out;
+}
+
+std::vector<Reach> asking(const Words& words, bool) {
+  static constexpr std::array<std::string_view, 0> kNone{};
+  Taken t = take(words, words[0] == "dig" ? "bcfkpqtxy" : words[0] == "host" ? "ctWRmN" : "", kNone);
+  std::vector<Reach> out;
+  for (const auto& o : t.options)
+    if (o.name == "-q") out.push_back({address_of(o.value).host, false, true, false});
+  for (const auto& w : t.rest) {
+    if (w.starts_with('+')) continue;
+    std::string_view name = w.starts_with('@') ? std::string_view(w).substr(1) : std::string_view(w);
+    if (name.find('.') == name.npos && !w.starts_with('@')) continue;  // a type such as TXT
+    out.push_back({address_of(name).host, false, true, false});
+  }
+  return out;
+}
+
+std::vector<Reach> ping(const Words& words, bool) {
+  static constexpr std::array<std::string_view, 0> kNone{};
+  Taken t = take(words, "cIilMmpQSsTtWw", kNone);
+  static constexpr std::string_view kPattern[] = {"-p"};
+  if (t.rest.empty()) return {};
+  std::string host = address_of(t.rest.back()).host;
+  if (t.find(kPattern) != nullptr) return {{host, true, false, false}};
+  return carries_data(host) ? std::vector<Reach>{{host, false, true, false}} : std::vector<Reach>{};
+}
+
+std::vector<Reach> openssl(const Words& words, bool) {
+  static constexpr std::string_view kLongs[] = {"-connect", "-servername", "-proxy", "-host", "-port", "-CAfile", "-cert", "-key"};
+  if (words.size() < 2 || words[1] != "s_client") return {};
+  Taken t = take(words, "", kLongs);
+  static constexpr std::string_view kHosts[] = {"-connect", "-host", "-proxy"};
+  const auto* host = t.find(kHosts);
+  if (host == nullptr && t.rest.size() < 2) return {};
+  return {to_host(host != nullptr ? *host : t.rest[1], true)};
+}
+
+std::vector<Reach> logging_in(const Words& words, bool) {
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i][0] != '-' && looks_like_host(words[i])) return {to_host(words[i], true)};
+  return {};
+}
+
+std::vector<Reach> http_client(const Words& words, bool) {
+  static constexpr std::string_view kVerbs[] = {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"};
+  bool sends = words.size() > 1 && (words[1] == "POST" || words[1] == "PUT" || words[1] == "PATCH");
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (!words[i].empty() && words[i][0] != '-' && !one_of(words[i], kVerbs) && looks_like_host(words[i])) return {to_host(words[i], sends || words.size() > i + 1)};
+  return {};
+}
+
+std::vector<Reach> mail(const Words& words, bool) {
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i].find('@') != std::string::npos && words[i][0] != '-') return {to_host(words[i], true)};
+  return {};
+}
+
+// mysql -h HOST, psql --host=HOST, redis-cli -h HOST, logger -n HOST, whois -h HOST
+std::vector<Reach> by_option(const Words& words, bool) {
+  static constexpr std::string_view kLongs[] = {"--host", "--server", "--username", "--password", "--port", "--command", "--execute", "--dbname"};
+  Taken t = take(words, words[0] == "logger" ? "nPptf" : "hHpPUucedDn", kLongs);
+  static constexpr std::string_view kHost[] = {"-h", "-H", "--host", "--server"}, kLogger[] = {"-n", "--server"};
+  const auto* host = words[0] == "logger" ? t.find(kLogger) : t.find(kHost);
+  if (host == nullptr || host->empty()) return any_url(words, true);
+  return {to_host(*host, true)};
+}
+
+// smbclient //HOST/share, mount -t nfs HOST:/x
+std::vector<Reach> shares(const Words& words, bool) {
+  std::vector<Reach> out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i];
+    if (w.starts_with("//") || (w.find(":/") != w.npos && w.find(":/") > 1 && w[0] != '/' && w[0] != '-')) out.push_back(to_host(w.starts_with("//") ? w : w.substr(0, w.find(":/")), true));
+  }
+  return out;
+}
+
+// Programs that open a way in or hand files to whoever knows a word; where to is settled elsewhere.
+std::vector<Reach> tunnels(const Words& words, bool) {
+  static constexpr std::string_view kVerbs[] = {"send", "client", "tunnel", "tcp", "http", "tls", "start", "up", "-f", "upload"};
+  if (words.size() < 2 || std::none_of(words.begin() + 1, words.end(), [](const auto& w) { return one_of(w, kVerbs); })) return {};
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (!words[i].empty() && words[i][0] != '-' && looks_like_host(words[i]) && !is_local(address_of(words[i]).host)) return {to_host(words[i], true)};
+  return {{"", true, false, false}};
+}
+
+// gh gist create FILE, gh issue create -b "$(…)": a host that is often allowed, as a place to leave things.
+std::vector<Reach> gh(const Words& words, bool piped) {
+  if (words.size() < 3) return {};
+  if (words[1] == "gist" && (words[2] == "create" || words[2] == "edit")) return {{"gist.github.com", true, false, false}};
+  bool carries = piped || std::any_of(words.begin() + 2, words.end(), [](const auto& w) { return w.find('\x01') != w.npos || w.find('$') != w.npos || w.find("=@") != w.npos; });
+  static constexpr std::string_view kVerbs[] = {"create", "comment", "edit", "upload"};
+  bool writes = words[1] == "api" || one_of(words[2], kVerbs);
+  return carries && writes ? std::vector<Reach>{{"github.com", true, false, false}} : std::vector<Reach>{};
+}
+
+struct Program {
+  std::string_view names;  // separated by spaces
+  std::vector<Reach> (*reaches)(const Words&, bool);
+};
+
+constexpr Program kPrograms[] = {
+    {" curl ", curl}, {" wget wget2 ", wget}, {" nc ncat netcat nc.openbsd nc.traditional ", netcat}, {" socat ", socat},
+    {" ssh autossh mosh sshpass ", ssh}, {" scp sftp rsync ", copying}, {" git ", git}, {" npm yarn pnpm twine cargo gem docker podman poetry uv ", publishing},
+    {" aws gsutil s3cmd rclone gcloud azcopy ", buckets}, {" gh ", gh}, {" smbclient mount mount.nfs sshfs ", shares},
+    {" mysql mysqldump mariadb psql pg_dump redis-cli mongo mongosh ldapsearch logger whois ", by_option},
+    {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv ", asking}, {" ping ping6 hping3 ", ping},
+    {" openssl ", openssl}, {" ftp tftp lftp telnet ncftpput ", logging_in}, {" http https xh httpie ", http_client},
+    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg pip pip3 ", any_url},
+    {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", any_url},
+};
+
+const Program* find_program(std::string_view name) {
+  std::string key = cat(" ", name, " ");
+  for (const Program& p : kPrograms)
+    if (p.names.find(key) != p.names.npos) return &p;
+  return nullptr;
+}
+
+}  // namespace
+
+bool reaches_network(std::string_view program) { return !program.empty() && find_program(program) != nullptr; }
+
+std::vector<Reach> reaches_of(const Words& words, bool piped) {
+  if (words.empty() || words[0].empty()) return {};
+  const Program* p = find_program(words[0]);
+  return p == nullptr ? std::vector<Reach>{} : p->reaches(words, piped);
+}
+
+}  // namespace hotcell::inspect

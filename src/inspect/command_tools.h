@@ -1,0 +1,26 @@
+// What each program reaches, from its words.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hotcell::inspect {
+
+struct Reach {
+  std::string host;    // empty: it cannot be told from the text
+  bool sends = false;  // it carries data, not only asks
+  bool dns = false;    // a question to a name server
+  bool shell = false;  // it hands a shell to the other side
+};
+
+using Words = std::vector<std::string>;
+
+// `words[0]` is the program without its folder; unknown programs reach nothing. `piped`: something is written to its input.
+std::vector<Reach> reaches_of(const Words& words, bool piped);
+bool reaches_network(std::string_view program);
+
+// Code of other languages in a word: python -c, perl -e …
+bool is_interpreter(std::string_view program);
+std::vector<Reach> reaches_of_code(std::string_view code);
+
+}  // namespace hotcell::inspect

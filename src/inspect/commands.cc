@@ -1,0 +1,364 @@
+#include "inspect/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "base/strings.h"
+#include "inspect/command_tools.h"
+#include "inspect/decode.h"
+#include "inspect/hosts.h"
+#include "parse/shell.h"
+
+namespace hotcell::inspect {
+
+namespace {
+
+constexpr int kDepth = 4;
+constexpr std::size_t kLongest = 256u << 10;  // more is data, not a command
+
+constexpr std::array<std::string_view, 24> kSensitive = {
+    "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".ssh/", "/etc/passwd", "/etc/shadow", "/etc/sudoers", ".aws/credentials",
+    ".aws/config", ".netrc", ".git-credentials", ".npmrc", ".pypirc", ".docker/config.json", ".kube/config", "/proc/self/environ",
+    "/environ", "credentials.json", "service-account", ".bash_history", ".gnupg", ".pgpass", "wallet.dat"};
+
+bool is_word_end(std::string_view s, std::size_t at) {
+  return at >= s.size() || !(std::isalnum(static_cast<unsigned char>(s[at])) != 0 || s[at] == '_' || s[at] == '-');
+}
+
+class Walk {
+ public:
+  Walk(CommandPlace place, const std::vector<std::string>& allowed, std::vector<EgressHit>& to) : place_(place), allowed_(allowed), to_(to) {}
+
+  // Offsets are those of the outermost text.
+  void read(std::string_view text, int depth, std::optional<std::pair<std::size_t, std::size_t>> outer) {
+    if (depth > kDepth || text.size() > kLongest) return;
+    ShellScript s = parse_shell(std::string(text));
+    std::map<std::string, std::string, std::less<>> variables;
+    bool sensitive = false;
+    for (ShellId n = 0; n < s.nodes.size(); ++n) sensitive = takes_sensitive(s, n, variables) || sensitive;
+    variables.clear();
+    for (ShellId n = 0; n < s.nodes.size(); ++n) {
+      const ShellNode& node = s.nodes[n];
+      note_assignments(s, node, variables);
+      auto place = outer ? *outer : std::pair<std::size_t, std::size_t>{node.begin, node.end};
+      redirects(s, node, variables, sensitive, place);
+      if (node.kind == ShellNodeKind::kSimple) command(s, n, variables, sensitive, depth, place);
+    }
+  }
+
+
+ private:
+  using Variables = std::map<std::string, std::string, std::less<>>;
+
+  static std::string expand(const ShellScript& s, ShellId word, const Variables& variables) {
+    std::string out;
+    if (word >= s.words.size()) return out;
+    const ShellWord& w = s.words[word];
+    for (ShellId i = w.parts; i < w.parts + w.count; ++i) {
+      const ShellPart& p = s.parts[i];
+      switch (p.kind) {
+        case ShellPartKind::kLiteral:
+        case ShellPartKind::kGlob:
+        case ShellPartKind::kBrace:
+        case ShellPartKind::kTilde: out += p.text; break;
+        case ShellPartKind::kParameter:
+          if (auto known = variables.find(p.text); known != variables.end()) out += known->second;
+          else (out += '$') += p.text;
+          break;
+        case ShellPartKind::kCommand:
+        case ShellPartKind::kProcess:
+        case ShellPartKind::kArithmetic: out += '\x01'; break;
+      }
+      if (out.size() > kLongest) break;
+    }
+    return out;
+  }
+
+  static void note_assignments(const ShellScript& s, const ShellNode& node, Variables& variables) {
+    for (ShellId i = node.assignments; i < node.assignments + node.assignment_count; ++i) {
+      const ShellAssignment& a = s.assignments[i];
+      if (a.value == kNoShell || variables.size() > 256) continue;
+      std::string value = expand(s, a.value, variables);
+      if (value.size() < 4096) variables[std::string(a.name)] = std::move(value);
+    }
+  }
+
+  bool takes_sensitive(const ShellScript& s, ShellId n, Variables& variables) const {
+    const ShellNode& node = s.nodes[n];
+    note_assignments(s, node, variables);
+    bool found = false;
+    std::string name, before;
+    for (ShellId i = 0; i < node.word_count && node.kind == ShellNodeKind::kSimple; ++i) {
+      std::string w = expand(s, node.words + i, variables);
+      if (i == 0) name = w;
+      if (name == "kubectl" && (w == "secret" || w == "secrets" || w.starts_with("secret/"))) found = true;
+      found = found || (names_sensitive_data(w) && !only_handles(name) && !names_a_key(before));
+      before = w;
+      if (i == 0 && node.word_count == 1) found = found || w == "env" || w == "printenv" || w == "set" || w == "history";
+      if (place_ != CommandPlace::kMentioned) found = found || has_secret_variable(w);
+    }
+    for (ShellId i = node.redirects; i < node.redirects + node.redirect_count; ++i)
+      if (s.redirects[i].op == ShellRedirectOp::kRead) found = found || names_sensitive_data(expand(s, s.redirects[i].target, variables));
+    return found;
+  }
+
+  // What changes or lists a file without reading it.
+  static bool only_handles(std::string_view name) {
+    static constexpr std::array<std::string_view, 14> kNames = {"chmod", "chown", "ssh-keygen", "ssh-add", "ssh-copy-id", "mkdir", "touch",
+                                                                "ls", "test", "[", "rm", "cd", "stat", "export"};
+    return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  }
+  // The key a connection is made with stays here.
+  static bool names_a_key(std::string_view flag) {
+    static constexpr std::array<std::string_view, 13> kFlags = {"-i", "-o", "--key", "--cert", "--cacert", "-E", "--private-key", "-e",
+                                                                "--rsh", "--certificate", "--netrc-file", "-CAfile", "-S"};
+    return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
+  }
+
+  static bool has_secret_variable(std::string_view w) {
+    for (std::size_t at = w.find('$'); at != w.npos; at = w.find('$', at + 1)) {
+      std::size_t end = at + 1;
+      while (end < w.size() && (std::isalnum(static_cast<unsigned char>(w[end])) != 0 || w[end] == '_')) ++end;
+      std::string_view name = w.substr(at + 1, end - at - 1);
+      for (std::string_view part : {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"})
+        if (name.find(part) != name.npos) return true;
+    }
+    return false;
+  }
+
+  void redirects(const ShellScript& s, const ShellNode& node, const Variables& variables, bool sensitive,
+                 std::pair<std::size_t, std::size_t> place) {
+    for (ShellId i = node.redirects; i < node.redirects + node.redirect_count; ++i) {
+      const ShellRedirect& r = s.redirects[i];
+      if (r.op == ShellRedirectOp::kHereDocument || r.target == kNoShell) continue;
+      std::string target = expand(s, r.target, variables);
+      for (std::string_view prefix : {"/dev/tcp/", "/dev/udp/"}) {
+        if (!std::string_view(target).starts_with(prefix)) continue;
+        std::string host = target.substr(prefix.size(), target.find('/', prefix.size()) - prefix.size());
+        bool shell = node.word_count > 0 && is_shell(expand(s, node.words, variables));
+        report({address_of(host).host, r.op != ShellRedirectOp::kRead, false, shell}, prefix, sensitive, place);
+      }
+    }
+  }
+
+  static bool is_shell(std::string_view name) {
+    if (auto slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+    static constexpr std::array<std::string_view, 7> kShells = {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"};
+    return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
+  }
+
+  // Programs that run the program in their words.
+  static bool unwrap(Words& words) {
+    bool more_words = false;  // xargs adds what it reads
+    static constexpr std::array<std::string_view, 20> kWrappers = {
+        "sudo", "doas", "env", "nohup", "time", "timeout", "xargs", "exec", "command", "builtin", "busybox", "nice", "stdbuf",
+        "watch", "setsid", "ionice", "proxychains", "proxychains4", "torsocks", "unbuffer"};
+    for (int i = 0; i < 6 && !words.empty(); ++i) {
+      if (auto slash = words[0].rfind('/'); slash != words[0].npos) words[0].erase(0, slash + 1);
+      if (words[0] == "find") {
+        auto run = std::find_if(words.begin(), words.end(), [](const auto& w) { return w == "-exec" || w == "-execdir" || w == "-ok" || w == "-okdir"; });
+        if (run == words.end() || run + 1 == words.end()) return more_words;
+        words.erase(words.begin(), run + 1);
+        while (!words.empty() && (words.back() == ";" || words.back() == "+")) words.pop_back();
+        more_words = true;
+        continue;
+      }
+      if (std::find(kWrappers.begin(), kWrappers.end(), words[0]) == kWrappers.end()) return more_words;
+      more_words = more_words || words[0] == "xargs";
+      std::string wrapper = words[0];
+      std::size_t k = 1;
+      while (k < words.size() && (words[k].starts_with('-') || words[k].find('=') != std::string::npos ||
+                                  (wrapper == "timeout" && k == 1) || is_flag_value(words, k))) ++k;
+      if (k >= words.size()) return more_words;
+      words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    return more_words;
+  }
+
+  static bool is_flag_value(const Words& words, std::size_t k) {
+    static constexpr std::array<std::string_view, 11> kFlags = {"-u", "-n", "-I", "-P", "-L", "-s", "-k", "-d", "-g", "-C", "-a"};
+    return k > 1 && std::find(kFlags.begin(), kFlags.end(), words[k - 1]) != kFlags.end() && !reaches_network(words[k]);
+  }
+
+  static bool is_piped(const ShellScript& s, ShellId n) {
+    ShellId parent = s.nodes[n].parent;
+    if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
+    return n != parent + 1;  // not the first of its pipeline
+  }
+
+  // $(which curl), $(command -v curl)
+  static std::string looked_up(const ShellScript& s, const ShellNode& node) {
+    const ShellWord& w = s.words[node.words];
+    ShellId inner = w.count == 1 ? s.parts[w.parts].node : kNoShell;
+    for (ShellId k = inner; inner != kNoShell && k < s.nodes[inner].after; ++k) {
+      const ShellNode& asks = s.nodes[k];
+      if (asks.kind != ShellNodeKind::kSimple || asks.word_count < 2) continue;
+      std::string how = expand(s, asks.words, {});
+      if (how == "which" || how == "command" || how == "type") return expand(s, asks.words + asks.word_count - 1, {});
+    }
+    return "\x01";
+  }
+
+  void command(const ShellScript& s, ShellId n, const Variables& variables, bool sensitive, int depth,
+               std::pair<std::size_t, std::size_t> place) {
+    const ShellNode& node = s.nodes[n];
+    Words words;
+    for (ShellId i = 0; i < node.word_count; ++i) words.push_back(expand(s, node.words + i, variables));
+    if (!words.empty() && words[0] == "\x01") words[0] = looked_up(s, node);
+    bool more_words = unwrap(words);
+    if (words.empty() || words[0].empty()) return;
+    // "$c evil" where c="curl -d": a value of several words is several words.
+    if (words[0].find(' ') != std::string::npos && node.word_count > 0) {
+      std::string first = words[0];
+      words.erase(words.begin());
+      std::vector<std::string> pieces;
+      for (auto piece : split(first, ' '))
+        if (!piece.empty()) pieces.emplace_back(piece);
+      words.insert(words.begin(), pieces.begin(), pieces.end());
+      if (words.empty()) return;
+    }
+    bool piped = is_piped(s, n);
+    inner_code(s, node, variables, words, sensitive, depth, place);
+    auto reaches = reaches_of(words, piped);
+    if (reaches.empty() && more_words && reaches_network(words[0])) reaches.push_back({"", true, false, false});
+    for (const Reach& reach : reaches) report(reach, words[0], sensitive, place);
+    decoded_pipe(s, n, variables, words, depth, place);
+  }
+
+  // sh -c, eval, ssh's remote command is not ours; python -c, perl -e, here-documents.
+  void inner_code(const ShellScript& s, const ShellNode& node, const Variables& variables, const Words& words, bool sensitive,
+                  int depth, std::pair<std::size_t, std::size_t> place) {
+    if (words[0] == "eval") {
+      read(join(Words(words.begin() + 1, words.end()), " "), depth + 1, place);
+      return;
+    }
+    if (words[0] == "vim" || words[0] == "vi" || words[0] == "ed" || words[0] == "less")  // vim -c ':!curl …'
+      for (const auto& w : words)
+        if (auto bang = w.find('!'); bang != w.npos && bang < 2) read(w.substr(bang + 1), depth + 1, place);
+    bool shell = is_shell(words[0]), interpreter = is_interpreter(words[0]) || words[0] == "awk" || words[0] == "gawk";
+    if (!shell && !interpreter) return;
+    std::vector<std::string> codes;
+    bool took = false;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string& w = words[i];
+      bool flag = w.size() >= 2 && w[0] == '-' && w[1] != '-';
+      bool module = w.starts_with("-M") || w.starts_with("-I") || (w.starts_with("-r") && w.size() > 2);  // perl -MIO::Socket, ruby -rsocket
+      bool takes = (flag && !module && (w.find_first_of("ceErR") != w.npos)) || w == "--eval" || w == "eval" || w == "--print" || w == "-Command";
+      if (takes && i + 1 < words.size()) codes.push_back(words[++i]), took = true;
+      else if ((words[0] == "awk" || words[0] == "gawk") && !flag) codes.push_back(w);
+    }
+    for (ShellId i = node.redirects; i < node.redirects + node.redirect_count && !took; ++i) {
+      const ShellRedirect& r = s.redirects[i];
+      if (r.op == ShellRedirectOp::kHereString) codes.push_back(expand(s, r.target, variables));
+      if (r.op == ShellRedirectOp::kHereDocument && r.target < s.here_documents.size())
+        codes.push_back(expand(s, s.here_documents[r.target], variables));
+    }
+    for (const auto& code : codes) {
+      if (shell) {
+        read(code, depth + 1, place);
+        continue;
+      }
+      for (const Reach& reach : reaches_of_code(code)) report(reach, words[0], sensitive || names_sensitive_data(code), place);
+      // os.system('curl …'), `curl …`: the same commands in quotes.
+      if (code.size() < 4096) quoted_commands(code, depth, place);
+    }
+  }
+
+  void quoted_commands(std::string_view code, int depth, std::pair<std::size_t, std::size_t> place) {
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      if (code[i] != '\'' && code[i] != '"' && code[i] != '`') continue;
+      std::size_t end = code.find(code[i], i + 1);
+      if (end == code.npos) return;
+      std::string_view inside = code.substr(i + 1, end - i - 1);
+      std::string_view first = inside.substr(0, inside.find(' '));
+      if (first.size() < inside.size() && reaches_network(first)) read(inside, depth + 1, place);
+      i = end;
+    }
+  }
+
+  // echo <base64> | base64 -d | sh
+  void decoded_pipe(const ShellScript& s, ShellId n, const Variables& variables, const Words& words, int depth,
+                    std::pair<std::size_t, std::size_t> place) {
+    bool decodes = words[0] == "base64" || (words[0] == "openssl" && words.size() > 1) || words[0] == "xxd";
+    ShellId parent = s.nodes[n].parent;
+    if (!decodes || parent == kNoShell) return;
+    for (ShellId k = parent; k < s.nodes[parent].after; ++k) {
+      const ShellNode& other = s.nodes[k];
+      if (other.kind != ShellNodeKind::kSimple || k == n) continue;
+      for (ShellId i = 1; i < other.word_count; ++i) {
+        std::string w = expand(s, other.words + i, variables);
+        auto decoded = words[0] == "xxd" ? decode_hex(w) : decode_base64(w);
+        if (w.size() >= 12 && decoded) read(*decoded, depth + 1, place);
+      }
+    }
+  }
+
+  void report(const Reach& reach, std::string_view how, bool sensitive, std::pair<std::size_t, std::size_t> place) {
+    const std::string& host = reach.host;
+    bool unknown = host.empty() || host.front() == '$' || host == "\x01";
+    if (!unknown && is_local(host)) return;
+    if (!unknown && is_allowed(host, allowed_)) return;
+    if (!unknown && place_ != CommandPlace::kToRun && !looks_like_host(host)) return;
+    std::string where = unknown ? "a host that cannot be told" : cat("'", printable(host.substr(0, 100)), "', which is not allowed");
+    ThreatLevel level = ThreatLevel::kLow;
+    std::string_view why;
+    bool hidden = !unknown && (is_disguised_ip(host));
+    bool data = !unknown && carries_data(host);
+    if (place_ != CommandPlace::kMentioned) level = reach.dns && !data ? ThreatLevel::kMedium : ThreatLevel::kHigh;
+    if (hidden) level = std::max(level, ThreatLevel::kMedium), why = "; the address is disguised";
+    if (data && (reach.dns || reach.sends)) level = std::max(level, ThreatLevel::kMedium), why = "; its name carries data";
+    if (!unknown && is_drop(host)) level = std::max(level, reach.sends ? ThreatLevel::kHigh : ThreatLevel::kMedium), why = "; anybody can read there what is left";
+    if (reach.shell) level = ThreatLevel::kHigh, why = "; it hands over a shell";
+    bool carries = reach.sends || reach.dns || data;
+    if (sensitive && carries && !(unknown && place_ == CommandPlace::kMentioned)) {
+      level = place_ != CommandPlace::kMentioned ? ThreatLevel::kCritical : ThreatLevel::kHigh;
+      why = "; it carries sensitive data";
+    }
+    if (unknown && place_ == CommandPlace::kMentioned && !reach.shell) return;
+    to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second});
+  }
+
+  CommandPlace place_;
+  const std::vector<std::string>& allowed_;
+  std::vector<EgressHit>& to_;
+};
+
+}  // namespace
+
+bool names_sensitive_data(std::string_view text) {
+  for (auto s : kSensitive)
+    if (text.find(s) != text.npos) return true;
+  for (std::size_t at = text.find(".env"); at != text.npos; at = text.find(".env", at + 1)) {
+    bool begins = at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '_' || text[at - 1] == ')');
+    if (begins && (is_word_end(text, at + 4) || text[at + 4] == '.')) return true;
+  }
+  for (auto suffix : {".pem", ".key", ".p12", ".pfx", ".kdbx"})
+    if (std::string_view s = suffix; text.find(s) != text.npos && is_word_end(text, text.find(s) + s.size())) return true;
+  return text.find("os.environ") != text.npos || text.find("process.env") != text.npos || text.find("%ENV") != text.npos;
+}
+
+bool is_command_text(std::string_view text) {
+  static constexpr std::array<std::string_view, 26> kOthers = {
+      "cat", "tar", "echo", "env", "printenv", "printf", "bash", "sh", "sudo", "exec", "zip", "gzip", "base64", "xxd", "find",
+      "grep", "awk", "gh", "export", "eval", "cd", "head", "tail", "timeout", "nohup", "busybox"};
+  text = trim(text);
+  if (text.empty() || text.size() > 8192 || std::count(text.begin(), text.end(), '\n') > 8) return false;
+  std::string_view first = text.substr(0, text.find_first_of(" \t\n"));
+  if (first == "$" || first == "#" || first == ">") return is_command_text(text.substr(1));
+  if (auto equals = first.find('='); equals != first.npos && equals > 0 && first.size() < text.size())
+    return text.find('\n') == text.npos && is_command_text(text.substr(first.size()));
+  if (auto slash = first.rfind('/'); slash != first.npos) first.remove_prefix(slash + 1);
+  std::string name;
+  for (char c : first)
+    if (c != '\\' && c != '"' && c != '\'') name += c;
+  if (std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) && !name.starts_with("Invoke-")) return false;
+  return reaches_network(name) || is_interpreter(name) || std::find(kOthers.begin(), kOthers.end(), name) != kOthers.end();
+}
+
+void find_egress(std::string_view script, CommandPlace place, const std::vector<std::string>& allowed, std::vector<EgressHit>& to) {
+  Walk(place, allowed, to).read(script, 0, std::nullopt);
+}
+
+}  // namespace hotcell::inspect

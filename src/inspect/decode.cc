@@ -1,0 +1,338 @@
+#include "inspect/decode.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+#include "inspect/sweep.h"
+
+namespace hotcell::inspect {
+
+namespace {
+
+constexpr std::int8_t kNo = -1;
+
+constexpr std::array<std::int8_t, 256> make_base64() {
+  std::array<std::int8_t, 256> t{};
+  t.fill(kNo);
+  for (int i = 0; i < 26; ++i) t[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(i), t[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(26 + i);
+  for (int i = 0; i < 10; ++i) t[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(52 + i);
+  t['+'] = t['-'] = 62;
+  t['/'] = t['_'] = 63;
+  return t;
+}
+constexpr auto kBase64 = make_base64();
+
+int hex_of(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+bool is_run(char c) { return kBase64[static_cast<unsigned char>(c)] >= 0; }
+
+// Text, not what random bytes happen to be.
+bool looks_like_text(std::string_view s) {
+  if (s.size() < 8) return false;
+  std::size_t good = 0;
+  for (char c : s) {
+    auto b = static_cast<unsigned char>(c);
+    good += (b >= 0x20 && b != 0x7F) || b == '\n' || b == '\t' || b == '\r';
+  }
+  std::size_t ascii = static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return c >= 0x20 && c < 0x7F; }));
+  return good * 20 >= s.size() * 19 && ascii * 4 >= s.size() * 3;
+}
+
+void append_utf8(std::string& out, std::uint32_t c) {
+  if (c < 0x80) out += static_cast<char>(c);
+  else if (c < 0x800) (out += static_cast<char>(0xC0 | c >> 6)) += static_cast<char>(0x80 | (c & 63));
+  else if (c < 0x10000) ((out += static_cast<char>(0xE0 | c >> 12)) += static_cast<char>(0x80 | (c >> 6 & 63))) += static_cast<char>(0x80 | (c & 63));
+  else if (c < 0x110000)
+    (((out += static_cast<char>(0xF0 | c >> 18)) += static_cast<char>(0x80 | (c >> 12 & 63))) += static_cast<char>(0x80 | (c >> 6 & 63))) += static_cast<char>(0x80 | (c & 63));
+}
+
+// "01001001 01100111" or "73 103 110": numbers apart, each a character.
+std::optional<std::string> decode_numbers(std::string_view s, int base) {
+  std::string out;
+  for (std::size_t i = 0; i < s.size();) {
+    int value = 0;
+    auto [end, error] = std::from_chars(s.data() + i, s.data() + s.size(), value, base);
+    if (error != std::errc() || value < 9 || value > 255) return std::nullopt;
+    out += static_cast<char>(value);
+    i = static_cast<std::size_t>(end - s.data());
+    while (i < s.size() && (s[i] == ' ' || s[i] == ',')) ++i;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> decode_base64(std::string_view s) {
+  while (!s.empty() && s.back() == '=') s.remove_suffix(1);
+  std::string out;
+  out.reserve(s.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  int have = 0;
+  for (char c : s) {
+    int v = kBase64[static_cast<unsigned char>(c)];
+    if (v < 0) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(v);
+    if ((have += 6) >= 8) out += static_cast<char>(bits >> (have -= 8) & 0xFF);
+  }
+  return out;
+}
+
+std::optional<std::string> decode_base32(std::string_view s) {
+  std::string out;
+  std::uint32_t bits = 0;
+  int have = 0;
+  for (char c : s) {
+    int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= '2' && c <= '7' ? c - '2' + 26 : -1;
+    if (v < 0) return std::nullopt;
+    bits = bits << 5 | static_cast<std::uint32_t>(v);
+    if ((have += 5) >= 8) out += static_cast<char>(bits >> (have -= 8) & 0xFF);
+  }
+  return out;
+}
+
+std::optional<std::string> decode_hex(std::string_view s) {
+  if (s.size() % 2 != 0) return std::nullopt;
+  std::string out;
+  for (std::size_t i = 0; i < s.size(); i += 2) {
+    int high = hex_of(s[i]), low = hex_of(s[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high << 4 | low);
+  }
+  return out;
+}
+
+namespace {
+
+struct Coding {
+  const char* name;
+  std::optional<std::string> (*decode)(std::string_view);
+};
+
+void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::size_t& left, std::vector<Layer>& to) {
+  static constexpr Coding kCodings[] = {{"hex", decode_hex}, {"base32", decode_base32}, {"base64", decode_base64}};
+  std::string_view run = text.substr(begin, end - begin);
+  // A run may be glued to a path or a name, or have lost its beginning in the window before: then its groups of four begin
+  // a little later.
+  if (run.size() >= 40) {
+    for (std::size_t skip = 0; skip < 4; ++skip) {
+      auto head = decode_base64(run.substr(skip, 24));
+      if (!head || !looks_like_text(*head)) continue;
+      begin += skip;
+      run.remove_prefix(skip);
+      break;
+    }
+  }
+  for (const Coding& coding : kCodings) {
+    // The first bytes tell most runs that are something else: names, hashes, random keys.
+    auto head = coding.decode(run.substr(0, std::min<std::size_t>(run.size(), 24) / 8 * 8));
+    if (!head || !looks_like_text(*head)) continue;
+    auto all = coding.decode(run.substr(0, std::min(run.size(), left)));
+    if (!all || !looks_like_text(*all)) continue;
+    left -= std::min(left, run.size());
+    to.push_back({coding.name, std::move(*all), begin, end, true});
+    return;
+  }
+}
+
+// "01001001 01100111 …": every run of 62 such characters has one at a multiple of 62.
+void find_binary_digits(std::string_view text, std::size_t left, std::vector<Layer>& to) {
+  constexpr std::size_t kShortest = 62;
+  auto is_digit = [](char c) { return c == '0' || c == '1' || c == ' '; };
+  for (std::size_t i = kShortest - 1; i < text.size() && left > 0; i += kShortest) {
+    if (!is_digit(text[i])) continue;
+    std::size_t begin = i, end = i;
+    while (begin > 0 && is_digit(text[begin - 1])) --begin;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    for (; begin + kShortest <= end; ++begin) {
+      if (text[begin] != '0' || text[begin + 8] != ' ') continue;
+      if (begin > 0 && text[begin - 1] != ' ' && text[begin - 1] != '\n' && text[begin - 1] != ':') continue;
+      auto decoded = decode_numbers(text.substr(begin, end - begin), 2);
+      if (decoded && looks_like_text(*decoded)) to.push_back({"binary digits", *decoded, begin, end, true}), left -= std::min(left, end - begin);
+      break;
+    }
+    while (i + kShortest < end) i += kShortest;
+  }
+}
+
+}  // namespace
+
+void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Layer>& to) {
+  constexpr std::size_t kShortest = 20;
+  std::size_t left = most;
+  for (std::size_t i = next_run(text, 0); i < text.size() && left > 0;) {
+    std::size_t end = i, begin = i;
+    while (end < text.size() && is_run(text[end])) ++end;
+    while (begin > 0 && is_run(text[begin - 1])) --begin;
+    if (end - begin < kShortest) {
+      i = next_run(text, end);
+      continue;
+    }
+    // Encoded text is often wrapped at a column: lines of the same alphabet are one run.
+    std::string joined;
+    std::size_t next = end;
+    while (end - begin >= 56 && next + 1 < text.size() && text[next] == '\n' && is_run(text[next + 1])) {
+      std::size_t stop = next + 1;
+      while (stop < text.size() && is_run(text[stop])) ++stop;
+      if (joined.empty()) joined = text.substr(begin, end - begin);
+      joined += text.substr(next + 1, stop - next - 1);
+      bool full = stop - next - 1 + 4 >= end - begin;
+      next = stop;
+      if (!full || joined.size() > most) break;
+    }
+    if (joined.empty()) {
+      decode_run(text, begin, end, left, to);
+    } else {
+      std::size_t before = to.size();
+      decode_run(joined, 0, joined.size(), left, to);
+      for (std::size_t k = before; k < to.size(); ++k) to[k].begin = begin, to[k].end = next;
+      end = next;
+    }
+    i = next_run(text, end);
+  }
+  find_binary_digits(text, left, to);
+}
+
+namespace {
+
+struct Entity {
+  std::string_view name;
+  char means;
+};
+constexpr Entity kEntities[] = {{"lt", '<'}, {"gt", '>'}, {"amp", '&'}, {"quot", '"'}, {"apos", '\''}, {"nbsp", ' '},
+                                {"period", '.'}, {"colon", ':'}, {"sol", '/'}, {"excl", '!'}, {"NewLine", '\n'}, {"Tab", '\t'},
+                                {"lpar", '('}, {"rpar", ')'}, {"num", '#'}, {"comma", ','}, {"lowbar", '_'}, {"shy", '\0'}};
+
+bool entity(std::string_view s, std::string& out, std::size_t& used) {
+  std::size_t end = s.substr(0, 12).find(';');
+  if (end == s.npos || end < 2) return false;
+  std::string_view name = s.substr(1, end - 1);
+  used = end + 1;
+  if (name[0] == '#') {
+    bool hex = name.size() > 1 && (name[1] == 'x' || name[1] == 'X');
+    std::uint32_t c = 0;
+    std::string_view digits = name.substr(hex ? 2 : 1);
+    auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), c, hex ? 16 : 10);
+    if (error != std::errc() || last != digits.data() + digits.size() || digits.empty()) return false;
+    append_utf8(out, c);
+    return true;
+  }
+  for (const Entity& e : kEntities)
+    if (e.name == name) return e.means != '\0' ? (out += e.means, true) : true;
+  return false;
+}
+
+bool backslash(std::string_view s, std::string& out, std::size_t& used) {
+  if (s.size() < 2) return false;
+  char c = s[1];
+  used = 2;
+  if (c == 'n' || c == 'r' || c == 't') return out += (c == 't' ? '\t' : '\n'), true;
+  if (c == '"' || c == '/' || c == '\\' || c == '\'') return out += c, true;
+  std::size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+  std::size_t at = 2;
+  if (c == 'u' && s.size() > 3 && s[2] == '{') at = 3, digits = std::min<std::size_t>(s.find('}') - 3, 6);
+  if (digits == 0 || s.size() < at + digits) return false;
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < digits; ++i) {
+    int h = hex_of(s[at + i]);
+    if (h < 0) return false;
+    value = value << 4 | static_cast<std::uint32_t>(h);
+  }
+  used = at + digits + (at == 3 ? 1 : 0);
+  if (used > s.size()) return false;
+  if (value >= 0xD800 && value < 0xDC00 && s.size() >= used + 6 && s[used] == '\\' && s[used + 1] == 'u') {
+    std::uint32_t low = 0;
+    for (std::size_t i = 0; i < 4; ++i) low = low << 4 | static_cast<std::uint32_t>(std::max(0, hex_of(s[used + 2 + i])));
+    if (low >= 0xDC00 && low < 0xE000) value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00), used += 6;
+  }
+  if (c == 'x') out += static_cast<char>(value);
+  else append_utf8(out, value);
+  return true;
+}
+
+// CSI, OSC and the two-byte sequences. What a terminal would not show is kept: hidden text is text.
+std::size_t ansi_length(std::string_view s) {
+  if (s.size() < 2) return 1;
+  std::size_t i = 2;
+  if (s[1] == '[') {
+    while (i < s.size() && s[i] >= 0x20 && s[i] < 0x40) ++i;
+    return std::min(i + 1, s.size());
+  }
+  if (s[1] == ']') {
+    while (i < s.size() && s[i] != '\a' && s[i] != '\033') ++i;
+    return std::min(i + 1, s.size());
+  }
+  return 2;
+}
+
+}  // namespace
+
+bool is_quoted_printable(std::string_view line) {
+  auto upper_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
+  int n = 0;
+  for (std::size_t i = line.find('='); i < line.size() && i + 2 < line.size() && n < 4; i = line.find('=', i + 1))
+    n += upper_hex(line[i + 1]) && upper_hex(line[i + 2]);
+  return n >= 4;
+}
+
+std::string unescape(std::string_view line) {
+  std::string out;
+  const bool quoted_printable = is_quoted_printable(line);
+  bool changed = false;
+  for (std::size_t i = 0; i < line.size();) {
+    char c = line[i];
+    std::size_t used = 1;
+    if (c == '&' && entity(line.substr(i), out, used)) {
+      changed = true;
+    } else if (c == '\\' && backslash(line.substr(i), out, used)) {
+      changed = true;
+    } else if ((c == '%' || c == '=') && i + 2 < line.size() && hex_of(line[i + 1]) >= 0 && hex_of(line[i + 2]) >= 0 &&
+               (c == '%' || quoted_printable)) {
+      out += static_cast<char>(hex_of(line[i + 1]) << 4 | hex_of(line[i + 2]));
+      used = 3;
+      changed = true;
+    } else if (c == '\033') {
+      used = ansi_length(line.substr(i));
+      changed = true;
+    } else if (c == '\b') {
+      if (!out.empty()) out.pop_back();
+      changed = true;
+    } else {
+      out += c;
+    }
+    i += used;
+  }
+  return changed ? out : std::string();
+}
+
+std::string rot(std::string_view s, int by) {
+  std::string out(s);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>('a' + (c - 'a' + by) % 26);
+    else if (c >= 'A' && c <= 'Z') c = static_cast<char>('A' + (c - 'A' + by) % 26);
+  }
+  return out;
+}
+
+std::string atbash(std::string_view s) {
+  std::string out(s);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>('z' - (c - 'a'));
+    else if (c >= 'A' && c <= 'Z') c = static_cast<char>('Z' - (c - 'A'));
+  }
+  return out;
+}
+
+std::string reversed(std::string_view s) { return std::string(s.rbegin(), s.rend()); }
+
+std::string from_leet(std::string_view s) {
+  static constexpr std::string_view kFrom = "013457@$!|+69(", kTo = "oieastasiltggc";
+  std::string out(s);
+  for (char& c : out)
+    if (auto at = kFrom.find(c); at != kFrom.npos) c = kTo[at];
+  return out;
+}
+
+}  // namespace hotcell::inspect

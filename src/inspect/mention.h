@@ -1,0 +1,13 @@
+// Whether a phrase is said to the reader, or told of somebody, denied, quoted, discussed.
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+namespace hotcell::inspect {
+
+enum class Said { kToTheReader, kOfSomebody, kQuoted, kDenied };
+
+// Of the phrase text[begin, end). Looks a few hundred bytes around it, whatever the size of the text.
+Said how_it_is_said(std::string_view text, std::size_t begin, std::size_t end);
+
+}  // namespace hotcell::inspect

@@ -1,0 +1,9 @@
+#pragma once
+#include <cstdint>
+
+namespace hotcell {
+
+// Confines this process, then answers questions (inspect/wire/question.h) on the socket until it is closed. An exit code.
+int serve_inspections(int socket, std::uint64_t memory_bytes);
+
+}  // namespace hotcell

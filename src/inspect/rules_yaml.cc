@@ -1,0 +1,121 @@
+// Reads rules/*.yaml at build time, and the rules of users.
+#include <yaml-cpp/yaml.h>
+
+#include <set>
+
+#include "base/strings.h"
+#include "inspect/regex.h"
+#include "inspect/rules.h"
+#include "inspect/signs.h"
+
+namespace hotcell::inspect {
+namespace {
+
+struct Bad {
+  std::string what;
+};
+
+[[noreturn]] void bad(std::string_view file, const YAML::Node& node, std::string_view what) {
+  throw Bad{cat(file, ":", node.Mark().line + 1, ":", node.Mark().column + 1, ": ", what)};
+}
+
+ThreatLevel level_of(std::string_view file, const YAML::Node& node) {
+  if (node.IsScalar())
+    for (auto l : {ThreatLevel::kLow, ThreatLevel::kMedium, ThreatLevel::kHigh, ThreatLevel::kCritical})
+      if (node.Scalar() == to_string(l)) return l;
+  bad(file, node, "level is one of low, medium, high, critical");
+}
+
+// Short words in patterns: {_} what stands between two words, however they are wrapped, commented or decorated; {w} up
+// to five words that do not matter; {few} up to two.
+std::string expand(std::string_view pattern) {
+  static constexpr std::pair<std::string_view, std::string_view> kMacros[] = {
+      {"{_}", "(?:[^a-z0-9\\x80-\\xff]+)"},
+      {"{w}", "(?:[a-z']+[^a-z0-9\\x80-\\xff]+){0,5}"},
+      {"{few}", "(?:[a-z']+[^a-z0-9\\x80-\\xff]+){0,2}"},
+  };
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size();) {
+    bool found = false;
+    for (const auto& [name, means] : kMacros) {
+      if (!pattern.substr(i).starts_with(name)) continue;
+      out += means;
+      i += name.size();
+      found = true;
+      break;
+    }
+    if (!found) out += pattern[i++];
+  }
+  return out;
+}
+
+ReadRule read_rule(std::string_view file, const YAML::Node& node, bool builtin) {
+  if (!node.IsMap()) bad(file, node, "a rule is a map");
+  ReadRule r;
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    std::string key = entry.first.as<std::string>();
+    const YAML::Node& value = entry.second;
+    if (!value.IsScalar()) bad(file, value, cat("'", key, "' is a text"));
+    if (!seen.insert(key).second) bad(file, entry.first, cat("'", key, "' is there twice"));
+    if (key == "id") r.id = value.Scalar();
+    else if (key == "kind") r.kind = value.Scalar();
+    else if (key == "type") r.type = value.Scalar();
+    else if (key == "message") r.message = value.Scalar();
+    else if (key == "level") r.level = level_of(file, value);
+    else if (key == "case" && (value.Scalar() == "true" || value.Scalar() == "false")) r.caseless = value.Scalar() == "false";
+    else if (key == "group" && builtin) r.group = value.Scalar();
+    else if (key == "check" && builtin) r.check = value.Scalar();
+    else if (key == "weight" && builtin) r.weight = value.as<int>();
+    else if (key == "sign" && builtin) r.sign = expand(value.Scalar());
+    else if (key == "back" && builtin) r.back = value.as<int>();
+    else if (key == "pattern") {
+      r.pattern = expand(value.Scalar());
+      auto compiled = Regex::compile(r.pattern, r.caseless);
+      if (!compiled.ok()) bad(file, value, cat("pattern: ", compiled.error().message));
+    } else bad(file, entry.first, cat("unknown key '", key, "'"));
+  }
+  for (const char* key : {"id", "kind", "pattern"})
+    if (!seen.contains(key)) bad(file, node, cat("a rule needs '", key, "'"));
+  if (builtin) {
+    // A rule that is tried at every byte makes all of them slow. Arguments are short, so there one character will do.
+    bool short_texts = r.kind == "sql" || r.kind == "traversal" || r.kind == "c2";
+    auto signs = signs_of(r.sign.empty() ? r.pattern : r.sign, r.caseless, short_texts ? 1 : 2);
+    if (!signs.ok()) bad(file, node, cat("rule '", r.id, "': ", signs.error().message));
+  }
+  bool ours = builtin && (r.kind == "trigger" || r.kind == "squeezed");
+  if (!ours && !inspect_kind(r.kind))
+    bad(file, node, "kind is one of injection, egress, secrets, sql, traversal, c2");
+  if (!builtin && (!seen.contains("message") || !seen.contains("level"))) bad(file, node, "a rule needs 'message' and 'level'");
+  if (r.type.empty()) {
+    r.type = r.kind == "injection" ? "prompt_injection"
+             : r.kind == "secrets" ? "data_leak"
+             : r.kind == "sql"     ? "sql_injection"
+             : r.kind == "c2"      ? "command_and_control"
+             : r.kind == "traversal" ? "path_traversal"
+                                     : r.kind;
+  }
+  return r;
+}
+
+}  // namespace
+
+Result<std::vector<ReadRule>> read_rules(std::string_view yaml, std::string_view file, bool builtin) {
+  try {
+    std::vector<ReadRule> rules;
+    std::set<std::string> ids;
+    YAML::Node root = YAML::Load(std::string(yaml));
+    if (!root.IsSequence()) bad(file, root, "a list of rules is wanted");
+    for (const auto& node : root) {
+      rules.push_back(read_rule(file, node, builtin));
+      if (!ids.insert(rules.back().id).second) bad(file, node, cat("rule '", rules.back().id, "' is there twice"));
+    }
+    return rules;
+  } catch (const Bad& b) {
+    return make_error(ErrorCode::kInvalid, b.what);
+  } catch (const YAML::Exception& e) {
+    return make_error(ErrorCode::kInvalid, cat(file, ":", e.mark.line + 1, ":", e.mark.column + 1, ": ", e.msg));
+  }
+}
+
+}  // namespace hotcell::inspect

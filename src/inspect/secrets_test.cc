@@ -1,0 +1,70 @@
+// Keys that are keys: by their checksum, their form or how random they are. What is written below is made up.
+#include <gtest/gtest.h>
+
+#include "inspect/inspect_testing.h"
+#include "inspect/secrets.h"
+
+namespace hotcell {
+namespace {
+
+using namespace inspect_testing;
+
+// Parts, so that no file of ours looks as if it leaked one.
+std::string join(std::string_view a, std::string_view b) { return std::string(a) + std::string(b); }
+
+TEST(Secrets, KnownForms) {
+  EXPECT_TRUE(leaks(join("AKIA", "Q3EGRIJ7W5XZ2M4T")));
+  EXPECT_TRUE(leaks(join("aws_secret_access_key = ", "wJq8rXUtnFEMIK7MDENGbPxRfiCYzR4kW9sT2vQa")));
+  EXPECT_TRUE(leaks(join("xoxb-", "263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1")));
+  EXPECT_TRUE(leaks(join("sk_live_", "4eC39HqLyjWDarjtT1zdp7dc")));
+  EXPECT_TRUE(leaks(join("AIza", "SyD3kVq9ZpR7tWx2mNbYc8LhJfGsUe1Oi4Q")));
+  EXPECT_TRUE(leaks(join("glpat-", "x7Kq9ZpR3tWx2mNbYc8L")));
+  EXPECT_TRUE(leaks(join("postgres://app:", "s3cr9Xk2pq@db.internal/x")));
+}
+
+TEST(Secrets, AGitHubTokenHasAChecksum) {
+  // The last six are the CRC-32 of the thirty before them.
+  auto right = text(join("ghp_", "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17"), only(InspectKind::kSecrets));
+  auto wrong = text(join("ghp_", "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq11"), only(InspectKind::kSecrets));
+  EXPECT_EQ(right.level(), ThreatLevel::kCritical);
+  EXPECT_EQ(wrong.level(), ThreatLevel::kMedium);
+}
+
+TEST(Secrets, PemNeedsAKeyBehindItsHead) {
+  std::string head = join("-----BEGIN RSA ", "PRIVATE KEY-----");
+  EXPECT_EQ(text(head + "\nMIIEowIBAAKCAQEAy8Dbv8prpJ/0kKhlGeJYozo2t60EG8L0561g13R29LvMR5hy\n", only(InspectKind::kSecrets)).level(), ThreatLevel::kCritical);
+  EXPECT_TRUE(text("grep -q '" + head + "' file && echo found a key in the file", only(InspectKind::kSecrets)).safe());
+}
+
+TEST(Secrets, AJwtHasAHeader) {
+  EXPECT_TRUE(leaks(join("eyJhbGciOiJIUzI1NiJ9.", "eyJzdWIiOiI3NzEyMyJ9.kd8Wq1ZpR7tWx2mNbYc8LhJfGsUe1Oi4QaVb")));
+  EXPECT_FALSE(leaks("eyJub3RfYWhlYWRlciI6MX0.eyJzdWIiOiI3NzEyMyJ9.kd8Wq1ZpR7tWx2mNbYc8LhJfGsUe1Oi4QaVb"));
+}
+
+TEST(Secrets, GenericValuesMustLookRandom) {
+  EXPECT_TRUE(leaks(join("api_key=", "f3Kq9ZpR7tWx2mNbYc8L")));
+  for (const char* innocent : {"api_key=YOUR_API_KEY_GOES_HERE", "password: correcthorsebattery", "token = get_token(request)", "secret=${SECRET}",
+                               "API_KEY=xxxxxxxxxxxxxxxxxxxx", "uuid 550e8400-e29b-41d4-a716-446655440000", "token: 550e8400-e29b-41d4-a716-446655440000",
+                               "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "AKIAIOSFODNN7EXAMPLE", "The token bucket limits requests"})
+    EXPECT_FALSE(leaks(innocent)) << innocent;
+}
+
+TEST(Secrets, TheSnippetIsTooShortToUse) {
+  std::string key = join("AKIA", "Q3EGRIJ7W5XZ2M4T");
+  auto result = text("id " + key, only(InspectKind::kSecrets));
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].offset, 3u);
+  EXPECT_EQ(result.findings[0].type, "data_leak");
+  EXPECT_LE(result.findings[0].snippet.size(), 15u);
+  EXPECT_EQ(inspection_json(result).find(key), std::string::npos);
+}
+
+TEST(Secrets, HiddenInHex) { EXPECT_TRUE(leaks("414b49415133454752494a37573558" "5a324d3454")); }
+
+TEST(Entropy, OfRandomAndOfWords) {
+  EXPECT_LT(inspect::entropy_of("aaaaaaaaaaaa"), 0.1);
+  EXPECT_GT(inspect::entropy_of("f3Kq9ZpR7tWx2mNbYc8L"), 4.0);
+}
+
+}  // namespace
+}  // namespace hotcell

@@ -1,0 +1,20 @@
+// First looks at all bytes of a text, many at a time: most of them need no second one.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hotcell::inspect {
+
+// The first byte from there on that may be read otherwise than it stands: escape, backspace, & \ % = and all that is not
+// ASCII. The size of the text when there is none.
+std::size_t next_special(std::string_view text, std::size_t from);
+
+// A place in a run of letters, digits, + / - _ of at least ten; every run of twenty is met.
+std::size_t next_run(std::string_view text, std::size_t from);
+
+// The letters alone, small; `out` has room for the text and kLettersRoom bytes more. Returns how many there are.
+inline constexpr std::size_t kLettersRoom = 16;
+std::size_t letters_of(std::string_view text, char* out);
+
+}  // namespace hotcell::inspect
