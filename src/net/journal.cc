@@ -1,0 +1,126 @@
+#include "net/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "sys/file.h"
+
+namespace hotcell::net {
+namespace {
+
+constexpr const char* kFiles[] = {"/proxy.log", "/proxy-refused.log", "/proxy-names.log"};
+
+std::size_t file_of(const LogEntry& entry) {
+  const auto kind = kind_of(entry);
+  return kind == EntryKind::kAllowed ? 0 : kind == EntryKind::kCheap ? 2 : 1;
+}
+
+// Between tabs: hosts and reasons come from the cell, so a tab or a newline in one of them must not make a line of it.
+std::string field(std::string_view text) {
+  std::string out = printable(text.substr(0, 1000));
+  for (char& c : out)
+    if (c == '\t') c = ' ';
+  return out.empty() ? "-" : out;
+}
+
+std::string line_of(std::string_view run, const LogEntry& e) {
+  auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.time.time_since_epoch()).count();
+  auto us = std::chrono::duration_cast<std::chrono::microseconds>(e.duration).count();
+  return cat(ms, "\t", field(run), "\t", field(e.method), "\t", field(e.host), "\t", e.port, "\t", e.notice ? "notice" : e.allowed ? "allowed" : "refused", "\t",
+             field(e.rule), "\t", field(e.reason), "\t", field(e.how), "\t", e.up, "\t", e.down, "\t", us, "\n");
+}
+
+std::string text_of(std::string_view field) { return field == "-" ? std::string() : std::string(field); }
+
+bool read_line(std::string_view line, JournalEntry& out) {
+  auto parts = split(line, '\t');
+  if (parts.size() != 12 || (parts[5] != "allowed" && parts[5] != "refused" && parts[5] != "notice")) return false;
+  auto ms = parse_u64(parts[0]), port = parse_u64(parts[4]), up = parse_u64(parts[9]), down = parse_u64(parts[10]), us = parse_u64(parts[11]);
+  if (!ms || *ms > 1ULL << 42 || !port || *port > 65535 || !up || !down || !us || *us > 1ULL << 50) return false;
+  LogEntry& e = out.entry;
+  out.run = text_of(parts[1]);
+  e.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(*ms));
+  e.method = text_of(parts[2]), e.host = text_of(parts[3]), e.port = static_cast<std::uint16_t>(*port);
+  e.allowed = parts[5] == "allowed";
+  e.notice = parts[5] == "notice";
+  e.rule = text_of(parts[6]), e.reason = text_of(parts[7]), e.how = text_of(parts[8]);
+  e.up = *up, e.down = *down, e.duration = std::chrono::microseconds(*us);
+  return true;
+}
+
+Result<void> append_file(const std::string& path, std::string_view text) {
+  sys::Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return errno_error(path, errno);
+  // Several runs end at once: one of them turns the page, and the others still write to the old one.
+  if (::flock(fd.get(), LOCK_EX) < 0) return errno_error(path, errno);
+  TRY(sys::write_all(fd.get(), text));
+  TRY_SET(struct stat now, sys::stat_fd(fd.get(), path));
+  if (static_cast<std::uint64_t>(now.st_size) > kMostJournal && ::rename(path.c_str(), (path + ".1").c_str()) < 0) return errno_error(path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<void> append_journal(const std::string& folder, std::string_view run, const std::vector<LogEntry>& entries) {
+  if (entries.empty()) return {};
+  std::error_code made;
+  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), made);
+  if (::mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST) return errno_error(folder, errno);
+  std::string texts[std::size(kFiles)];
+  for (const auto& e : entries) texts[file_of(e)] += line_of(run, e);
+  for (std::size_t i = 0; i < std::size(kFiles); ++i)
+    if (!texts[i].empty()) TRY(append_file(folder + kFiles[i], texts[i]));
+  return {};
+}
+
+Result<void> JournalWriter::keep(const std::vector<LogEntry>& entries) {
+  std::vector<LogEntry> fresh;
+  for (const auto& e : entries)
+    if (e.number > kept_) fresh.push_back(e);
+  if (fresh.empty()) return {};
+  const std::uint64_t last = fresh.back().number;
+  if (auto missing = last - kept_ - fresh.size(); missing > 0) fresh.insert(fresh.begin(), dropped_entry(missing));
+  TRY(append_journal(folder_, run_, fresh));
+  kept_ = last;
+  return {};
+}
+
+Result<std::vector<JournalEntry>> read_journal(const std::string& folder) {
+  std::vector<JournalEntry> out;
+  for (const char* name : kFiles)
+    for (const std::string& path : {folder + name + ".1", folder + name}) {
+      auto text = sys::read_file(path.c_str(), 2 * kMostJournal);
+      if (!text.ok() && text.error().err == ENOENT) continue;
+      if (!text.ok()) return std::move(text).error();
+      for (auto line : split(text.value(), '\n')) {
+        JournalEntry entry;
+        if (read_line(line, entry)) out.push_back(std::move(entry));
+      }
+    }
+  std::stable_sort(out.begin(), out.end(), [](const JournalEntry& a, const JournalEntry& b) { return a.entry.time < b.entry.time; });
+  return out;
+}
+
+Stats sum_of(const std::vector<JournalEntry>& entries) {
+  Log log(0);
+  std::uint64_t dropped = 0;
+  for (const auto& e : entries) {
+    if (e.entry.notice && e.entry.rule == "dropped") dropped += e.entry.up;
+    else if (e.entry.notice) log.notice(e.entry.reason);
+    if (e.entry.notice) continue;
+    log.add(e.entry);
+    log.count_bytes(e.entry.up, e.entry.down);
+  }
+  Stats stats = log.stats();
+  stats.dropped_entries = dropped;
+  return stats;
+}
+
+}  // namespace hotcell::net

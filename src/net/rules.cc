@@ -1,0 +1,148 @@
+#include "net/rules.h"
+
+#include <algorithm>
+
+#include "base/json_write.h"
+#include "base/strings.h"
+
+namespace hotcell::net {
+namespace {
+
+// Names that mean this machine or its surroundings wherever they are asked for.
+std::string_view inward_name(std::string_view name) {
+  for (std::string_view exact : {"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})
+    if (name == exact) return "loopback";
+  for (std::string_view exact : {"metadata", "instance-data"})
+    if (name == exact) return "cloud metadata";
+  for (std::string_view end : {".localhost", ".localdomain"})
+    if (name.ends_with(end)) return "loopback";
+  for (std::string_view end : {".internal", ".local", ".home.arpa"})
+    if (name.ends_with(end)) return "private network";
+  return {};
+}
+
+Result<std::vector<HostPattern>> read_list(const std::vector<std::string>& list) {
+  std::vector<HostPattern> out;
+  for (const auto& text : list) {
+    TRY_SET(HostPattern pattern, HostPattern::parse(text));
+    out.push_back(std::move(pattern));
+  }
+  return out;
+}
+
+Decision deny(std::string rule, std::string reason, std::string how = {}) {
+  return {false, std::move(rule), std::move(reason), std::move(how)};
+}
+
+Decision deny_private(std::string_view what, std::string_view host, std::string_view name) {
+  return deny("private", cat(host, " is refused: ", what, " addresses are out of reach by default"), cat("--allow-private ", name));
+}
+
+// What was said elsewhere is changed there, not by an option of the run.
+Decision beyond(Decision others, Whose whose) {
+  if (whose == Whose::kCell) {
+    others.reason += " (by what the cell was created with)";
+    if (!others.how.empty()) others.how = cat(others.how, " for hotcell cell create");
+    return others;
+  }
+  others.reason += " (by the daemon's configuration)";
+  others.how = "network.allow, network.block and network.private in the daemon's configuration";
+  return others;
+}
+
+}  // namespace
+
+Decision malformed(const Error& error) { return deny("malformed", error.message); }
+
+Result<RuleSet> RuleSet::create(const RuleOptions& options) {
+  RuleSet rules;
+  rules.mode_ = options.mode;
+  TRY_SET(rules.allow_, read_list(options.allow).context("allow"));
+  TRY_SET(rules.block_, read_list(options.block).context("block"));
+  TRY_SET(rules.allow_private_, read_list(options.allow_private).context("allow-private"));
+  return rules;
+}
+
+const HostPattern* RuleSet::find(const std::vector<HostPattern>& list, const Host& host, std::uint16_t port) const {
+  for (const auto& p : list)
+    if (p.matches(host, port)) return &p;
+  return nullptr;
+}
+
+bool RuleSet::private_allowed(const Host& host, const Address* address, std::uint16_t port) const {
+  for (const auto& p : allow_private_)
+    if (p.matches(host, port) || (address != nullptr && p.matches_address(*address, port))) return true;
+  return false;
+}
+
+Decision RuleSet::judge(const Host& host, std::uint16_t port) const {
+  if (within_)
+    if (Decision others = within_->judge(host, port); !others.allowed) return beyond(std::move(others), whose_);
+  std::string shown = cat(host.bracketed(), ":", port);
+  if (mode_ == RuleMode::kClosed) return deny("closed", cat(shown, " is refused: the network is closed"), "--network-rules allowlist");
+  std::string_view inside = host.address ? inward(*host.address) : inward_name(host.name);
+  if (!inside.empty() && !private_allowed(host, host.address ? &*host.address : nullptr, port))
+    return deny_private(inside, shown, host.name);
+  if (const auto* p = find(block_, host, port))
+    return deny(p->text(), cat(shown, " is refused: it is blocked by ", p->text()), cat("remove --block-domain ", p->text()));
+  if (mode_ == RuleMode::kOpen) return {true, "open", cat(shown, " is allowed: the network is open"), {}};
+  if (mode_ == RuleMode::kBlocklist) return {true, "default", cat(shown, " is allowed: it is not blocked"), {}};
+  if (const auto* p = find(allow_, host, port)) return {true, p->text(), cat(shown, " is allowed by ", p->text()), {}};
+  return deny("default", cat(shown, " is refused: it is not on the list of allowed hosts"), cat("--allow-domain ", host.name));
+}
+
+Decision RuleSet::check(const Target& target) const {
+  if (target.port == 0) return deny("malformed", "port 0 is no port");
+  return judge(target.host, target.port);
+}
+
+Decision RuleSet::check_name(const Host& host) const {
+  // A pattern with ports allows the name to be looked up; a block of some ports does not forbid it.
+  Decision last = deny("default", "");
+  if (host.address) return deny("malformed", cat(host.name, " is an address: there is nothing to look up"));
+  auto try_port = [&](std::uint16_t port) {
+    last = judge(host, port);
+    return last.allowed;
+  };
+  for (std::uint16_t port : {std::uint16_t{443}, std::uint16_t{80}})
+    if (try_port(port)) return last;
+  for (const auto& p : allow_)
+    if (p.matches(host, p.first_port()) && try_port(p.first_port())) return last;
+  if (last.rule == "default") last.reason = cat(host.name, " is refused: it is not on the list of allowed hosts");
+  return last;
+}
+
+Decision RuleSet::check_address(const Target& target, const Address& address) const {
+  if (within_)
+    if (Decision others = within_->check_address(target, address); !others.allowed) return beyond(std::move(others), whose_);
+  std::string shown = cat(target.host.bracketed(), ":", target.port);
+  for (const auto& p : block_)
+    if (p.matches_address(address, target.port))
+      return deny(p.text(), cat(shown, " is refused: its address ", address.text(), " is blocked by ", p.text()),
+                  cat("remove --block-domain ", p.text()));
+  std::string_view inside = inward(address);
+  if (!inside.empty() && !private_allowed(target.host, &address, target.port))
+    return deny("private", cat(shown, " is refused: its address ", address.text(), " is ", inside, ", which is out of reach by default"),
+                cat("--allow-private ", target.host.name));
+  return {true, "address", cat(shown, " has the address ", address.text()), {}};
+}
+
+Decision check_text(const RuleSet& rules, std::string_view text) {
+  const bool bare_v6 = text.find('[') == text.npos && std::count(text.begin(), text.end(), ':') > 1;
+  auto target = parse_authority(bare_v6 ? cat("[", text, "]") : std::string(text), 443);
+  return target.ok() ? rules.check(target.value()) : malformed(target.error());
+}
+
+std::string decision_json(std::string_view host, const Decision& d) {
+  JsonWriter w;
+  w.begin_object();
+  w.field("host", printable(host));
+  w.field("allowed", d.allowed);
+  w.field("rule", d.rule);
+  w.field("reason", d.reason);
+  w.field("how", d.how);
+  w.end_object();
+  return w.take();
+}
+
+}  // namespace hotcell::net

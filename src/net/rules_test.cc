@@ -1,0 +1,136 @@
+#include "net/rules.h"
+
+#include <gtest/gtest.h>
+
+namespace hotcell::net {
+namespace {
+
+RuleSet rules(RuleOptions options) {
+  auto made = RuleSet::create(options);
+  EXPECT_TRUE(made) << (made ? "" : made.error().message);
+  return made ? std::move(made).value() : RuleSet();
+}
+
+bool allows(const RuleSet& r, std::string_view target) {
+  auto t = parse_authority(target, 443);
+  return t && r.check(t.value()).allowed;
+}
+
+TEST(Rules, DomainsMatchAtTheirDots) {
+  auto r = rules({.allow = {"api.good.test", "*.pkg.test", ".below.test"}});
+  for (const char* yes : {"api.good.test", "API.GOOD.TEST.", "pkg.test", "a.pkg.test", "a.b.pkg.test", "x.below.test"}) EXPECT_TRUE(allows(r, yes)) << yes;
+  for (const char* no : {"good.test", "x.api.good.test", "evilpkg.test", "below.test", "xbelow.test", "api.good.test-evil.test", "pkg.test.evil.test"})
+    EXPECT_FALSE(allows(r, no)) << no;
+}
+
+// The founding list had registry.*.io in it, which never matched anything.
+TEST(Rules, AStarInsideAListOfLabelsMatchesOneLabel) {
+  auto r = rules({.allow = {"registry.*.io", "cdn-*.x.test", "*.a*.test"}});
+  for (const char* yes : {"registry.npm.io", "Registry.Other.IO.", "cdn-1.x.test", "abc.test", "q.w.abc.test"}) EXPECT_TRUE(allows(r, yes)) << yes;
+  for (const char* no : {"registry.io", "registry.a.b.io", "x.registry.a.io", "registry.evil.io.test", "cdn.x.test", "cdn-1.y.x.test", "bac.test"})
+    EXPECT_FALSE(allows(r, no)) << no;
+}
+
+TEST(Rules, ATrailingDotIsTheSameName) {
+  auto r = rules({.mode = RuleMode::kBlocklist, .block = {"evil.test."}});
+  EXPECT_FALSE(allows(r, "evil.test"));
+  EXPECT_FALSE(allows(r, "evil.test."));
+  EXPECT_TRUE(allows(r, "good.test"));
+}
+
+TEST(Rules, PortsAndNetworks) {
+  auto r = rules({.allow = {"a.test:443", "b.test:8000-8010", "203.0.113.0/24:443", "[2001:db8::1]:80", "2001:db8:1::/48", "*:9418"}});
+  for (const char* yes : {"a.test:443", "b.test:8005", "203.0.113.7:443", "[2001:db8::1]:80", "[2001:db8:1::9]:22", "any.test:9418"})
+    EXPECT_TRUE(allows(r, yes)) << yes;
+  for (const char* no : {"a.test:80", "b.test:8011", "203.0.113.7:80", "203.0.114.7:443", "[2001:db8::1]:81", "[2001:db8:2::9]:22"})
+    EXPECT_FALSE(allows(r, no)) << no;
+}
+
+TEST(Rules, DenyWinsInEveryModeAndOrder) {
+  for (auto mode : {RuleMode::kAllowlist, RuleMode::kBlocklist, RuleMode::kOpen}) {
+    auto r = rules({.mode = mode, .allow = {"*", "bad.good.test"}, .block = {"bad.good.test", "*.evil.test:443", "203.0.113.66"}});
+    EXPECT_TRUE(allows(r, "good.test"));
+    EXPECT_FALSE(allows(r, "bad.good.test"));
+    EXPECT_FALSE(allows(r, "x.evil.test:443"));
+    EXPECT_TRUE(allows(r, "x.evil.test:80"));
+    EXPECT_FALSE(allows(r, "203.0.113.66:1"));
+    Target t{parse_host("good.test").value(), 443};
+    EXPECT_FALSE(r.check_address(t, *parse_v4("203.0.113.66")).allowed) << "a name whose address is blocked";
+    EXPECT_TRUE(r.check_address(t, *parse_v4("203.0.113.67")).allowed);
+  }
+}
+
+TEST(Rules, ModesSayWhatTheRestMayDo) {
+  EXPECT_FALSE(allows(rules({}), "a.test"));  // an empty list is nothing, not everything
+  EXPECT_TRUE(allows(rules({.mode = RuleMode::kBlocklist}), "a.test"));
+  EXPECT_TRUE(allows(rules({.mode = RuleMode::kOpen}), "a.test"));
+  EXPECT_FALSE(allows(rules({.mode = RuleMode::kClosed, .allow = {"*"}}), "a.test"));
+}
+
+TEST(Rules, WhatLeadsInwardIsOutOfReachInEveryMode) {
+  for (auto mode : {RuleMode::kAllowlist, RuleMode::kBlocklist, RuleMode::kOpen}) {
+    auto r = rules({.mode = mode, .allow = {"*"}});
+    for (const char* no : {"127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "10.0.0.5", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
+                           "169.254.1.1", "100.64.0.1", "100.100.100.200", "224.0.0.1", "255.255.255.255", "198.18.0.1", "168.63.129.16", "[::]", "[::1]",
+                           "[::127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:0:10.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::1]", "[2002:7f00:1::]",
+                           "[2002:a00:1::]", "[2001::1]", "[fc00::1]", "[fd00:ec2::254]", "[fe80::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::5efe:a00:1]",
+                           "localhost", "LOCALHOST.", "x.localhost", "metadata.google.internal", "metadata", "printer.local", "2130706433", "0x7f.1"})
+      EXPECT_FALSE(allows(r, no)) << no;
+    for (const char* yes : {"8.8.8.8", "172.32.0.1", "172.15.0.1", "100.128.0.1", "[2606:4700::1]", "[2002:808:808::]", "localhost.test", "internal"})
+      EXPECT_TRUE(allows(r, yes)) << yes;
+  }
+}
+
+TEST(Rules, AnAddressThatANameWasFoundToHaveIsCheckedAgain) {
+  auto r = rules({.allow = {"api.good.test"}});
+  Target t{parse_host("api.good.test").value(), 443};
+  EXPECT_TRUE(r.check(t).allowed);
+  EXPECT_TRUE(r.check_address(t, *parse_v4("203.0.113.10")).allowed);
+  EXPECT_FALSE(r.check_address(t, *parse_v4("127.0.0.1")).allowed);
+  EXPECT_FALSE(r.check_address(t, *parse_v6("::ffff:10.0.0.1")).allowed);
+  EXPECT_FALSE(r.check_address(t, *parse_v6("fd00::1")).allowed);
+}
+
+TEST(Rules, InwardIsLiftedByNameOrNetworkAlone) {
+  auto r = rules({.allow = {"*"}, .allow_private = {"127.0.0.1:8080", "mirror.internal"}});
+  EXPECT_TRUE(allows(r, "127.0.0.1:8080"));
+  EXPECT_FALSE(allows(r, "127.0.0.1:8081"));
+  EXPECT_FALSE(allows(r, "127.0.0.2:8080"));
+  EXPECT_TRUE(allows(r, "mirror.internal"));
+  Target mirror{parse_host("mirror.internal").value(), 443}, other{parse_host("other.test").value(), 443};
+  EXPECT_TRUE(r.check_address(mirror, *parse_v4("10.0.0.9")).allowed);
+  EXPECT_FALSE(r.check_address(other, *parse_v4("10.0.0.9")).allowed);
+}
+
+TEST(Rules, PatternsThatMeanNothingAreErrors) {
+  for (const char* bad : {"", "[*]", "http://a.test", "a.test/path", "a..b", "*.1.2.3.4", "a.test:0", "a.test:99999", "a.test:9-1", ".*.a", "10.0.0.0/33", "a b", "*.", "."})
+    EXPECT_FALSE(HostPattern::parse(bad)) << bad;
+}
+
+TEST(Rules, NetworksWrittenWithAStar) {
+  auto r = rules({.mode = RuleMode::kBlocklist, .block = {"203.0.*", "11.*"}});
+  EXPECT_FALSE(allows(r, "203.0.113.9"));
+  EXPECT_FALSE(allows(r, "11.255.1.1"));
+  EXPECT_TRUE(allows(r, "203.1.0.1"));
+}
+
+TEST(Rules, ARefusalNamesItsRuleAndTheWayOut) {
+  auto r = rules({.allow = {"a.test"}, .block = {"*.evil.test"}});
+  auto d = r.check({parse_host("b.test").value(), 443});
+  EXPECT_EQ(d.rule, "default");
+  EXPECT_EQ(d.how, "--allow-domain b.test");
+  d = r.check({parse_host("x.evil.test").value(), 443});
+  EXPECT_EQ(d.rule, "*.evil.test");
+  d = r.check({parse_host("10.0.0.1").value(), 443});
+  EXPECT_EQ(d.rule, "private");
+  EXPECT_EQ(d.how, "--allow-private 10.0.0.1");
+}
+
+TEST(Rules, NamesAreLookedUpForPatternsWithAPort) {
+  auto r = rules({.allow = {"a.test:22"}});
+  EXPECT_TRUE(r.check_name(parse_host("a.test").value()).allowed);
+  EXPECT_FALSE(r.check_name(parse_host("b.test").value()).allowed);
+}
+
+}  // namespace
+}  // namespace hotcell::net
