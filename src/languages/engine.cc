@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "languages/analysers.h"
+#include "languages/c/loop_macros.h"
 #include "languages/generic_facts.h"
 #include "languages/line_patterns.h"
 #include "languages/source_checks.h"
@@ -66,9 +67,13 @@ std::string without_typeid(std::string text) {
 
 Result<SyntaxTree> parse_best(const Analyser& analyser, const std::string& file, const std::string& text) {
   TRY_SET(SyntaxTree tree, parse_source(analyser.grammar, text));
-  if (tree.has_error() && analyser.grammar == Grammar::kCpp) {
-    TRY_SET(SyntaxTree second, parse_source(Grammar::kCpp, without_typeid(text)));
-    if (!second.has_error()) return second;
+  if (tree.has_error() && (analyser.grammar == Grammar::kCpp || analyser.grammar == Grammar::kC)) {
+    const bool cpp = analyser.grammar == Grammar::kCpp;
+    std::string plain = c::without_loop_macros(cpp ? without_typeid(text) : text);
+    if (plain != text) {
+      TRY_SET(SyntaxTree second, parse_source(analyser.grammar, std::move(plain)));
+      if (!second.has_error()) return second;
+    }
   }
   Grammar other = other_grammar(analyser.grammar);
   // No element ends without one of these. Worth asking: that grammar's parser does not end on some broken texts.

@@ -77,6 +77,16 @@ TEST(Engine, TsxAndHeadersOfCppAreRead) {
   EXPECT_TRUE(is_read(verify("typescript", "const a = <number>x;\n")));
   EXPECT_TRUE(is_read(verify("c", "template<class T> struct A { T x; };\n", {}, "b.h")));
   EXPECT_FALSE(is_read(verify("c", "template<class T> struct A { T x; };\n", {}, "b.c")));
+  std::string contest =
+      "#include <bits/stdc++.h>\nusing namespace std;\n#define rep(i, a, b) for (int i = (a); i < (b); ++i)\n"
+      "#define each(x, v) for (auto& x : v)\n#define all(x) begin(x), end(x)\nint main(){ int n; cin >> n; vector<int> v(n);\n"
+      "  rep(i, 0, n) cin >> v[i];\n  rep (i, 0, n) { rep(j, 0, i) v[j] += i; }\n  each(x, v) cout << \"rep(\" << x;\n}\n";
+  EXPECT_TRUE(is_read(verify("cpp", contest)));
+  EXPECT_TRUE(is_read(verify("c", "#define loop(i, n) for (i = 0; i < n; i++)\nint main(){ int i; loop(i, 3) f(i); }\n")));
+  EXPECT_FALSE(is_read(verify("c", "#define loop(i, n) { for (i = 0; i < n; i++)\nint main(){ int i; loop(i, 3) f(i); }\n")))
+      << "not a head of a statement alone";
+  std::string pasted = "#define G(a, b) a##b\n#define rep(a, b) for (; G(a, b)(\"id\");)\nint main(){ rep(sys, tem) f(); }\n";
+  EXPECT_FALSE(verify("cpp", pasted).safe);
   EXPECT_TRUE(is_read(verify("cpp", "bool f() { return typeid(int) == typeid(x) && g(typeid(x).name()); }\n")));
 }
 
@@ -104,6 +114,17 @@ TEST(Patterns, OfAProfileAreFoundOnTheirLine) {
   EXPECT_EQ(f->line, 3);
   EXPECT_EQ(f->column, 4);
   EXPECT_FALSE(v.safe);
+}
+
+TEST(Rules, EveryOneOfEveryLanguageHasAReasonAndAFix) {
+  for (const char* language : {"python", "bash", "c", "cpp", "rust", "go", "java", "javascript", "typescript", "generic"}) {
+    ASSERT_FALSE(embedded_rules(language).empty()) << language;
+    for (const Rule& r : embedded_rules(language)) {
+      EXPECT_FALSE(r.reason.empty()) << r.id;
+      EXPECT_FALSE(r.fix.empty()) << r.id;
+      EXPECT_LE(r.at_default, r.at_strict) << r.id << ": strict is never milder";
+    }
+  }
 }
 
 TEST(Rules, OfEveryLanguageAreThereOnce) {

@@ -70,9 +70,26 @@ inline std::string normalise_path(std::string_view path) {
   return out.empty() ? "." : out;
 }
 
-// Below the work folder nothing is worth a fact.
+// Below the work folder nothing is worth a fact. What a variable of the environment says ($NAME) may be anywhere.
 inline bool leaves_work_folder(std::string_view normal) {
-  return normal.starts_with('/') || normal == ".." || normal.starts_with("../") || normal.starts_with('~');
+  return normal.starts_with('/') || normal == ".." || normal.starts_with("../") || normal.starts_with('~') || normal.starts_with('$');
+}
+
+// A variable of the environment as the beginning of a path.
+inline std::string environment_path(std::string_view variable) {
+  return variable == "HOME" ? std::string("~") : std::string("$").append(variable);
+}
+
+// Characters that make a source look different from what it says (CVE-2021-42574): embeddings, overrides, isolates.
+inline void see_bidi(std::string_view s, FactList& facts) {
+  int shown = 0;
+  for (std::size_t i = s.find('\xe2'); i != s.npos && i + 2 < s.size() && shown < 16; i = s.find('\xe2', i + 1)) {
+    auto d = static_cast<unsigned char>(s[i + 1]), e = static_cast<unsigned char>(s[i + 2]);
+    if (!((d == 0x80 && e >= 0xaa && e <= 0xae) || (d == 0x81 && e >= 0xa6 && e <= 0xa9))) continue;
+    ++shown;
+    facts.add(FactKind::kConstruct, "bidi-control", "a character that reverses the text shown", static_cast<std::uint32_t>(i),
+              static_cast<std::uint32_t>(i + 3));
+  }
 }
 
 // Constants by name. What does not fit is forgotten, hence unknown.

@@ -151,6 +151,41 @@ TEST(Deno, MayNoMoreThanThePolicy) {
   policy.network.mode = NetworkMode::kHost;
   step = kDeno.run({sources, policy, tools});
   EXPECT_TRUE(has("--allow-net"));
+  policy.network = {NetworkMode::kProxy, RuleMode::kAllowlist, {}, {}};
+  step = kDeno.run({sources, policy, tools});
+  EXPECT_TRUE(has("--allow-net=127.0.0.1:3128")) << "nothing is allowed but the proxy, which refuses everything";
+  policy.network.allow = {"a.org", "b.org:443"};
+  policy.network.block = {"c.org", "*.d.org"};
+  step = kDeno.run({sources, policy, tools});
+  EXPECT_TRUE(has("--allow-net=127.0.0.1:3128,a.org,b.org:443"));
+  EXPECT_TRUE(has("--deny-net=c.org"));
+  policy.network.allow = {"*.a.org"};
+  step = kDeno.run({sources, policy, tools});
+  EXPECT_TRUE(has("--allow-net")) << "what Deno has no word for is the proxy's alone";
+  policy.network.rules = RuleMode::kClosed;
+  step = kDeno.run({sources, policy, tools});
+  EXPECT_TRUE(has("--deny-net"));
+}
+
+TEST(Deno, ReadsTheVariablesOfPolicyAndRequestAndNoOthers) {
+  Sources sources{{{"main.ts", ""}}, "main.ts"};
+  ToolPaths tools = {{"deno", "/usr/bin/deno"}};
+  Policy policy = default_policy();
+  std::map<std::string, std::string> env = {{"B", "2"}};
+  auto flags = [&](const std::map<std::string, std::string>* own) { return join(kDeno.run({sources, policy, tools, false, own}).value().argv, " "); };
+  EXPECT_EQ(flags(nullptr).find("--allow-env"), std::string::npos);
+  EXPECT_NE(flags(&env).find("--allow-env=B "), std::string::npos) << flags(&env);
+  policy.env.set["A"] = "1";
+  EXPECT_NE(flags(&env).find("--allow-env=A,B "), std::string::npos) << flags(&env);
+}
+
+TEST(Deno, HasNoJitWhereMemoryIsNeverWritableAndExecutable) {
+  Sources sources{{{"main.ts", ""}}, "main.ts"};
+  ToolPaths tools = {{"deno", "/usr/bin/deno"}};
+  Policy policy = default_policy();
+  EXPECT_EQ(join(kDeno.run({sources, policy, tools}).value().argv, " ").find("jitless"), std::string::npos);
+  policy.syscalls.base = "strict";
+  EXPECT_NE(join(kDeno.run({sources, policy, tools}).value().argv, " ").find("--v8-flags=--jitless"), std::string::npos);
 }
 
 TEST(Java, HeapAndModulesComeFromThePolicy) {
@@ -169,6 +204,32 @@ TEST(Java, HeapAndModulesComeFromThePolicy) {
   policy.imports_allowed = {"java.base", "java.util", "java.logging"};
   line = join(kJava.run({sources, policy, tools}).value().argv, " ");
   EXPECT_NE(line.find("--limit-modules java.base,java.logging "), line.npos) << line;
+}
+
+TEST(Go, ProcessorsAndMemoryOfTheRuntimeComeFromThePolicy) {
+  Sources sources{{{"main.go", "package main\n"}}, "main.go"};
+  ToolPaths tools = {{"go", "/usr/bin/go"}};
+  Policy policy = default_policy();
+  policy.limits.memory = 100_MiB;
+  auto step = kGo.run({sources, policy, tools});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(step.value().env["GOMEMLIMIT"], cat((100ULL << 20) / 10 * 9, "B"));
+  EXPECT_FALSE(step.value().env.contains("GOMAXPROCS")) << "no quota: as many as there are";
+  for (auto [cpus, processors] : {std::pair{0.5, "1"}, std::pair{1.0, "1"}, std::pair{1.5, "2"}, std::pair{4.0, "4"}}) {
+    policy.limits.cpus = cpus;
+    EXPECT_EQ(kGo.run({sources, policy, tools}).value().env["GOMAXPROCS"], processors) << cpus;
+  }
+}
+
+TEST(C, FastIsTinyAndOtherwiseGcc) {
+  Sources sources{{{"main.c", ""}}, "main.c"};
+  Policy policy = default_policy();
+  ToolPaths both = {{"gcc", "/usr/bin/gcc"}, {"tcc", "/usr/bin/tcc"}}, gcc = {{"gcc", "/usr/bin/gcc"}};
+  EXPECT_EQ(kC.compile({sources, policy, both, true}).value().argv[0], "/usr/bin/tcc");
+  EXPECT_EQ(kC.compile({sources, policy, both, false}).value().argv[0], "/usr/bin/gcc");
+  auto without = kC.compile({sources, policy, gcc, true}).value().argv;
+  EXPECT_EQ(without[0], "/usr/bin/gcc");
+  EXPECT_NE(std::find(without.begin(), without.end(), "-O0"), without.end()) << "quick all the same";
 }
 
 }  // namespace

@@ -5,7 +5,12 @@
 
 namespace hotcell {
 
-extern const Language kPython, kBash, kC, kCpp, kRust, kGo, kJava, kJavascript, kTypescript, kDeno, kPerl, kRuby;
+#define LANGUAGE(plugin) extern const Language plugin;
+#include "languages/registry.inc"
+#undef LANGUAGE
+
+// C and C++ as WebAssembly: of the `wasm` backend, and not in the registry, where they would have the same extensions.
+extern const Language kWasmC, kWasmCpp;
 
 // src/languages/*/profiles/*.yaml, embedded at build.
 std::span<const BuiltInProfile> language_profiles();

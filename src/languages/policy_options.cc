@@ -1,6 +1,7 @@
 #include "languages/policy_options.h"
 
 #include "base/strings.h"
+#include "core/policy/stages.h"
 
 namespace hotcell {
 namespace {
@@ -19,10 +20,14 @@ Rule own_rule(std::string id, std::string type, FactKind on, std::vector<std::st
 
 VerifyOptions verify_options(const Policy& policy) {
   VerifyOptions o;
+  if (stage_runs(policy, kBlocklistAudit)) o.blocklist = policy.blocklist;
+  if (!stage_runs(policy, kAstScan)) {
+    o.off = {"*"};
+    return o;
+  }
   o.level = policy.rules.level;
   o.off = policy.rules.off;
   o.imports_allowed = policy.imports_allowed;
-  o.blocklist = policy.blocklist;
   o.allowed_paths = policy.rules.allowed_paths;
   o.patterns = policy.rules.patterns;
   for (const auto& f : policy.rules.functions) {

@@ -27,13 +27,6 @@ constexpr std::array<Kind, 9> kKinds = {{
     {"typescript", "|typescript|ts|mts|cts|tsx|deno|", "|.ts|.mts|.cts|.tsx|", "|deno|ts-node|"},
 }};
 
-std::string lower(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
 bool holds(std::string_view list, std::string_view word) {
   return !word.empty() && word.find('|') == word.npos && list.find(cat("|", word, "|")) != list.npos;
 }
@@ -53,13 +46,13 @@ std::string by_first_line(std::string_view source) {
   }
   for (const Kind& kind : kKinds)
     if (holds(kind.interpreters, found)) return std::string(kind.name);
-  return lower(found);  // "perl": nobody here can read it, but it has a name
+  return ascii_lower(found);  // "perl": nobody here can read it, but it has a name
 }
 
 }  // namespace
 
 std::string verify_language_name(std::string_view name) {
-  std::string word = lower(trim(name));
+  std::string word = ascii_lower(trim(name));
   for (const Kind& kind : kKinds)
     if (holds(kind.names, word)) return std::string(kind.name);
   return word.size() > 64 ? word.substr(0, 64) : word;
@@ -69,7 +62,7 @@ std::string detect_verify_language(std::string_view file, std::string_view sourc
   auto base = file.substr(file.rfind('/') + 1);
   auto dot = base.rfind('.');
   if (dot != base.npos && dot != 0) {
-    std::string extension = lower(base.substr(dot));
+    std::string extension = ascii_lower(base.substr(dot));
     // `.C` is C++ by an old custom that compilers still follow.
     if (base.substr(dot) == ".C" || base.substr(dot) == ".H") return "cpp";
     for (const Kind& kind : kKinds)

@@ -7,8 +7,9 @@
 #include "base/strings.h"
 #include "hotcell/verify.h"
 #include "languages/policy_options.h"
-#include "languages/verify_child.h"
+#include "languages/verify_program.h"
 #include "languages/verify_wire.h"
+#include "sys/framed_child.h"
 
 namespace hotcell {
 namespace {
@@ -42,31 +43,36 @@ std::string cause_of_death(int status, Bytes memory) {
 
 struct Verifier::Impl {
   VerifierOptions options;
-  VerifyChild child;
+  sys::FramedChild child;
 
   Result<void> start() {
-    if (options.program.empty()) {
-      TRY_SET(options.program, find_verify_program());
+    if (!options.spawn) {
+      if (options.program.empty()) {
+        TRY_SET(options.program, find_verify_program());
+      }
+      options.spawn = spawn_here(options.program);
     }
-    return child.start(options.program, options.memory);
+    TRY_SET(SpawnedVerifier spawned, options.spawn(options.memory));
+    child.start(sys::Fd(spawned.socket), std::move(spawned.end));
+    return {};
   }
 
   Verification ask(const WireRequest& request) {
-    std::string bytes = frame(pack(request));
+    std::string bytes = sys::frame(pack(request));
     for (int attempt = 0;; ++attempt) {
       const bool parked = child.running();
       if (!parked)
         if (auto started = start(); !started.ok())
           return refused(request.language, request.file,
                          cat("the verifier cannot be started: ", started.error().message));
-      VerifyChild::Answer answer = child.ask(bytes, options.wall);
-      switch (answer.end) {
-        case VerifyChild::End::kAnswered: return read(request, answer.payload);
-        case VerifyChild::End::kTimeout:
+      sys::FramedChild::Answer answer = child.ask(bytes, options.wall, kMaxReply);
+      switch (answer.how) {
+        case sys::FramedChild::How::kAnswered: return read(request, answer.payload);
+        case sys::FramedChild::How::kTimeout:
           return refused(request.language, request.file, cat("reading it takes longer than ", seconds(options.wall)));
-        case VerifyChild::End::kNonsense:
+        case sys::FramedChild::How::kNonsense:
           return refused(request.language, request.file, "the verifier's answer makes no sense");
-        case VerifyChild::End::kDied: break;
+        case sys::FramedChild::How::kDied: break;
       }
       // A child that was parked may have been killed before this source came; one that was started for it was not.
       if (parked && attempt == 0) continue;

@@ -12,7 +12,7 @@
 
 #include "base/strings.h"
 #include "hotcell/verify.h"
-#include "languages/verify_child.h"
+#include "languages/verify_program.h"
 #include "languages/verify_wire.h"
 #include "sys/file.h"
 
@@ -92,7 +92,7 @@ TEST(Verifier, HostileSourcesEndInBoundedTimeWithAClearAnswer) {
     auto start = steady_clock::now();
     Verification v = verifier.verify(row.source, row.language, "f", default_policy());
     auto took = steady_clock::now() - start;
-    EXPECT_LT(took, seconds(9)) << row.name << " " << row.language;
+    EXPECT_LT(took, seconds(30)) << row.name << " " << row.language;
     std::string said = v.findings.empty() ? "clean" : v.findings[0].message;
     std::printf("[ hostile  ] %-17s %-11s %5lld ms  %s\n", row.name, row.language,
                 static_cast<long long>(std::chrono::duration_cast<milliseconds>(took).count()),
@@ -125,7 +125,7 @@ class LyingChild : public ::testing::Test {
     std::string path = folder_ + "/child";
     std::ofstream(path) << "#!/usr/bin/python3 -IS\nimport os, signal, struct, sys, time\n"
                            "signal.pthread_sigmask(signal.SIG_SETMASK, [])\n"
-                           "def frame(b, magic=0x31564348): return struct.pack('<II', magic, len(b)) + b\n"
+                           "def frame(b, magic=0x31514348): return struct.pack('<II', magic, len(b)) + b\n"
                            "def text(s): s = s.encode(); return struct.pack('<I', len(s)) + s\n"
                            "def finding(rule='a', kind='system_call', sev='error', m='m', line=1):\n"
                            "  texts = map(text, (rule, kind, sev, m, 's', 'f'))\n"
@@ -155,7 +155,7 @@ TEST_F(LyingChild, NonsenseIsNeverClean) {
   for (const char* lie : {
            "os.write(0, frame(reply(), magic=1))",
            "os.write(0, frame(reply()) + b'more')",
-           "os.write(0, struct.pack('<II', 0x31564348, 0xffffffff))",
+           "os.write(0, struct.pack('<II', 0x31514348, 0xffffffff))",
            "os.write(0, frame(struct.pack('<III', 0, 0, 0xffffffff)))",
            "os.write(0, frame(struct.pack('<III', 7, 0, 0)))",
            "os.write(0, frame(reply(finding(rule='Bad Rule'))))",
@@ -184,7 +184,7 @@ TEST_F(LyingChild, DeathSilenceAndDribbleEndInTime) {
   expect_unverifiable(ask("time.sleep(60)", milliseconds(700)), "longer than 700 ms");
   expect_unverifiable(ask("os.write(0, frame(b'x' * 999)[:5]); time.sleep(60)", milliseconds(700)), "longer than");
   // A byte at a time: each arrives, the whole does not.
-  expect_unverifiable(ask("os.write(0, struct.pack('<II', 0x31564348, 1 << 20))\n"
+  expect_unverifiable(ask("os.write(0, struct.pack('<II', 0x31514348, 1 << 20))\n"
                           "while True: os.write(0, b'x'); time.sleep(0.01)",
                           milliseconds(700)),
                       "longer than");

@@ -1,9 +1,11 @@
 // For the tests of analysers: a source judged by its language's rules, and the shared data to judge.
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -21,18 +23,36 @@ inline std::string read_whole(const std::string& path) {
   return out.str();
 }
 
-inline std::vector<Rule> rules_of(const std::string& language) {
-  std::string path = std::string(HOTCELL_SOURCE_DIR) + "/src/languages/" + language + "/rules.yaml";
-  auto rules = read_rules(read_whole(path), path);
-  if (!rules.ok()) {
-    std::fprintf(stderr, "%s\n", rules.error().message.c_str());
-    std::abort();
+inline std::vector<Rule> rules_of(std::initializer_list<std::string> languages) {
+  std::vector<Rule> out;
+  for (const std::string& language : languages) {
+    std::string path = std::string(HOTCELL_SOURCE_DIR) + "/src/languages/" + language + "/rules.yaml";
+    auto rules = read_rules(read_whole(path), path);
+    if (!rules.ok()) {
+      std::fprintf(stderr, "%s\n", rules.error().message.c_str());
+      std::abort();
+    }
+    out.insert(out.end(), rules.value().begin(), rules.value().end());
   }
-  return rules.value();
+  return out;
+}
+inline std::vector<Rule> rules_of(const std::string& language) { return rules_of({language}); }
+
+inline bool has_fact(const std::vector<Fact>& facts, FactKind kind, std::string_view name, std::string_view detail = "*") {
+  return std::any_of(facts.begin(), facts.end(), [&](const Fact& f) {
+    return f.kind == kind && f.name == name && (detail == "*" || f.detail == detail);
+  });
+}
+
+inline std::string words_of(const std::vector<Fact>& facts) {
+  std::string out;
+  for (const Fact& f : facts) out += "  " + std::string(to_string(f.kind)) + " " + f.name + " [" + f.detail + "]\n";
+  return out;
 }
 
 struct Judged {
   std::vector<Finding> findings;
+  std::vector<Fact> facts;
   bool parsed = true;
   bool has(std::string_view rule, std::string_view severity = "") const {
     for (const Finding& f : findings)
@@ -57,11 +77,12 @@ inline Judged judge_source(Grammar grammar, Analyse analyse, const std::vector<R
                            VerifyLevel level) {
   Judged out;
   auto tree = parse_source(grammar, source);
-  if (!tree.ok()) std::abort();
-  out.parsed = !tree.value().has_error();
+  out.parsed = tree.ok() && !tree.value().has_error();
+  if (!tree.ok()) return out;
   VerifyOptions options;
   options.level = level;
-  out.findings = judge(tree.value().source(), "source", analyse(tree.value()), rules, options);
+  out.facts = analyse(tree.value());
+  out.findings = judge(tree.value().source(), "source", out.facts, rules, options);
   return out;
 }
 
@@ -97,13 +118,19 @@ inline std::string json_text(const std::string& line, const std::string& key) {
 }
 
 // Every line of a file of the shared data. The data may be absent; then a line says what was left out.
-inline void for_each_row(const std::string& file, const std::function<void(const std::string&)>& visit) {
+inline std::vector<std::string> rows_of(const std::string& file) {
   const char* set = std::getenv("HOTCELL_DATA");
   std::string root = set != nullptr ? set : "";
   std::ifstream in(root + "/" + file);
   if (!in) std::printf("%s is not there: its rows were not looked at\n", file.c_str());
+  std::vector<std::string> rows;
   for (std::string line; std::getline(in, line);)
-    if (!line.empty()) visit(line);
+    if (!line.empty()) rows.push_back(line);
+  return rows;
+}
+
+inline void for_each_row(const std::string& file, const std::function<void(const std::string&)>& visit) {
+  for (const std::string& row : rows_of(file)) visit(row);
 }
 
 }  // namespace hotcell::testing_rules

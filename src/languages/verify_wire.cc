@@ -9,7 +9,6 @@
 namespace hotcell {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x31564348;  // "HCV1"
 constexpr std::uint32_t kMostItems = 65'536;  // of any list in a request
 constexpr std::uint32_t kMostFindings = 4096;
 constexpr std::size_t kLongestText = 64u << 10;
@@ -107,21 +106,6 @@ constexpr std::array<std::string_view, 6> kTypes = {"blocked_module", "blocked_f
 constexpr std::array<std::string_view, 3> kSeverities = {"error", "warning", "info"};
 
 }  // namespace
-
-std::string frame(std::string_view payload) {
-  Packer p;
-  p.reserve(kFrameHead + payload.size());
-  p.number(kMagic);
-  p.text(payload);
-  return p.take();
-}
-
-std::optional<std::size_t> frame_length(std::string_view head, std::size_t most) {
-  Unpacker u(head.substr(0, kFrameHead));
-  std::uint32_t magic = u.number(), length = u.number();
-  if (!u.good() || magic != kMagic || length > most) return std::nullopt;
-  return length;
-}
 
 std::string pack(const WireRequest& request) {
   const VerifyOptions& o = request.options;

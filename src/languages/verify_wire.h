@@ -1,6 +1,5 @@
-// What goes over the socket between the verifier and its child. Each message is a frame: magic, length, bytes. Both
-// sides check every length: the child reads what a caller passed on, and the parent reads what a child says that a
-// hostile source may have taken over.
+// What goes between the verifier and its child, in frames (sys/framed_child.h). Both sides check every length: the child
+// reads what a caller passed on, and the parent reads what a child says that a hostile source may have taken over.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,7 +14,6 @@ namespace hotcell {
 inline constexpr std::size_t kMaxSource = 64u << 20;
 inline constexpr std::size_t kMaxRequest = kMaxSource + (4u << 20);
 inline constexpr std::size_t kMaxReply = 8u << 20;
-inline constexpr std::size_t kFrameHead = 8;
 
 struct WireRequest {
   std::string language, file, source;
@@ -27,10 +25,6 @@ struct WireReply {
   bool last = false;  // the child ends after this one: it has used most of its processor time
   std::vector<Finding> findings;  // without `file`: the parent knows it
 };
-
-std::string frame(std::string_view payload);
-// The length that a frame's head announces; nothing when it is no head or more than `most`.
-std::optional<std::size_t> frame_length(std::string_view head, std::size_t most);
 
 std::string pack(const WireRequest& request);
 std::optional<WireRequest> unpack_request(std::string_view bytes);

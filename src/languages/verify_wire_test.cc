@@ -1,4 +1,5 @@
 #include "languages/verify_wire.h"
+#include "sys/framed_child.h"
 
 #include <gtest/gtest.h>
 
@@ -53,12 +54,12 @@ TEST(VerifyWire, ARequestArrivesAsItWas) {
 }
 
 TEST(VerifyWire, FramesOfAnotherMakeOrSizeAreNone) {
-  std::string f = frame("abc");
-  EXPECT_EQ(frame_length(f, 10), 3u);
-  EXPECT_EQ(frame_length(f, 2), std::nullopt);
-  EXPECT_EQ(frame_length(f.substr(0, 7), 10), std::nullopt);
+  std::string f = sys::frame("abc");
+  EXPECT_EQ(sys::frame_length(f, 10), 3u);
+  EXPECT_EQ(sys::frame_length(f, 2), std::nullopt);
+  EXPECT_EQ(sys::frame_length(f.substr(0, 7), 10), std::nullopt);
   f[0] ^= 1;
-  EXPECT_EQ(frame_length(f, 10), std::nullopt);
+  EXPECT_EQ(sys::frame_length(f, 10), std::nullopt);
 }
 
 TEST(VerifyWire, EveryCutAndEveryChangedByteIsReadOrRefusedButNeverBelieved) {

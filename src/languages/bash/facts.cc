@@ -186,8 +186,12 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
 void Analyser::loop_variable(const ShellNode& n) {
   Variable v;
   for (ShellId w = n.words; w < n.words + n.word_count && v.values.size() < 8; ++w)
-    for (Field& f : expand(w))
+    for (Field& f : expand(w)) {
+      Call c;
+      c.at = n.begin;
+      if (f.text.find('*') != std::string::npos) read_path(f, c);  // for f in /etc/*
       if (v.values.size() < 8) v.values.push_back(std::move(f));
+    }
   if (v.values.empty() || n.kind == ShellNodeKind::kSelect) v.values.push_back(unknown());
   st_.variables[std::string(n.name)] = std::move(v);
 }

@@ -168,6 +168,7 @@ class Analyser {
   // facts_bombs.cc
   void look_for_bombs();
   void endless_loop(ShellId node);
+  bool condition_stays(ShellId node) const;
 
   bool reads_stdin(const std::string& name, Args words) const;
 

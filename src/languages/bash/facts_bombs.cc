@@ -2,6 +2,7 @@
 // a pipe, and loops without end that start something each time.
 #include "base/strings.h"
 #include "languages/bash/facts_analyser.h"
+#include "languages/fact_list.h"
 
 namespace hotcell::bash {
 namespace {
@@ -79,6 +80,41 @@ void Analyser::look_for_bombs() {
   }
 }
 
+// while [ $i -lt 10 ]; do echo $i; done: a test of variables that the body only reads.
+bool Analyser::condition_stays(ShellId node) const {
+  const ShellNode& n = s_.nodes[node];
+  if (n.kind != ShellNodeKind::kWhile && n.kind != ShellNodeKind::kUntil) return false;
+  std::string_view text = s_.text().substr(n.begin, std::min<std::size_t>(n.end - n.begin, 4000));
+  std::size_t open = text.find('['), close = text.find(']', open), body = text.find("do", close);
+  if (open == text.npos || close == text.npos || body == text.npos || open > 16) return false;
+  std::string_view test = text.substr(open, close - open), rest = text.substr(body + 2);
+  if (test.find_first_of("`(") != test.npos || test.find(" -") == test.npos || test.find("$") == test.npos)
+    return false;
+  for (std::string_view op : {" -f ", " -e ", " -d ", " -r ", " -s ", " -S ", " -p ", " -t ", "$#", "$?", "$!", "$1",
+                              "$@", "SECONDS", "RANDOM"})
+    if (test.find(op) != test.npos) return false;
+  for (std::string_view word :
+       {"eval", "source", "shift", "read", "getopts", ". ", "let ", "mapfile", "printf -v", "kill", "return", "exec"})
+    if (rest.find(word) != rest.npos) return false;
+  for (const auto& [name, body_of] : st_.functions)
+    if (rest.find(name) != rest.npos) return false;
+  bool any = false;
+  for (std::size_t at = test.find('$'); at != test.npos; at = test.find('$', at + 1)) {
+    std::size_t begin = at + 1 + (at + 1 < test.size() && test[at + 1] == '{' ? 1 : 0), end = begin;
+    while (end < test.size() && is_word_char(test[end])) ++end;
+    std::string_view name = test.substr(begin, end - begin);
+    if (name.empty()) return false;
+    any = true;
+    for (std::size_t i = rest.find(name); i != rest.npos; i = rest.find(name, i + 1)) {
+      bool whole = (i == 0 || !is_word_char(rest[i - 1])) &&
+                   (i + name.size() == rest.size() || !is_word_char(rest[i + name.size()]));
+      bool read = i > 0 && (rest[i - 1] == '$' || (rest[i - 1] == '{' && i > 1 && rest[i - 2] == '$'));
+      if (whole && !read) return false;
+    }
+  }
+  return any;
+}
+
 void Analyser::endless_loop(ShellId node) {
   const ShellNode& n = s_.nodes[node];
   if (n.kind != ShellNodeKind::kWhile && n.kind != ShellNodeKind::kUntil && n.kind != ShellNodeKind::kForArithmetic)
@@ -115,6 +151,7 @@ void Analyser::endless_loop(ShellId node) {
     if (name && waited_for && one_of(*name, " sleep break exit return wait read exec inotifywait nc select usleep "))
       ends = true;
   }
+  if (!endless && !ends && seen < 500 && condition_stays(node)) endless = true;
   if (!endless || ends || seen >= 500) return;
   Call c;
   c.at = n.begin;

@@ -9,6 +9,8 @@ void Analyser::special_variable(std::string_view name, const Field& value, std::
   Call c;
   c.at = at;
   std::string detail = cat(name, "=", value.text.substr(0, 200));
+  if (name.starts_with("BASH_FUNC_")) return construct("startup-variable", detail, c);
+  if (one_of(name, " HOME USER LOGNAME SHELL HOSTNAME ")) return construct("account-variable", detail, c);
   if (one_of(name,
              " LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT PYTHONPATH PYTHONSTARTUP PERL5LIB PERL5OPT RUBYOPT RUBYLIB "
              "NODE_OPTIONS GLIBC_TUNABLES GCONV_PATH "

@@ -329,6 +329,11 @@ void Analyser::runs_program_by_option(const std::string& name, Args words, const
         value.text = w.substr(w.find('=') + 1);
         runs(value);
       }
+      bool fetches =
+          words.size() > 2 && one_of(words[1].text, " clone fetch pull ls-remote push fetch-pack send-pack ");
+      if (fetches && i + 1 < words.size() &&
+          (one_of(w, " --upload-pack --receive-pack --exec ") || (w == "-u" && words[1].text == "clone")))
+        runs(words[i + 1]);
       if ((w == "-x" || w == "--exec") && words.size() > 2 && words[1].text == "rebase" && i + 1 < words.size())
         runs(words[i + 1]);
       if (words.size() > 3 &&

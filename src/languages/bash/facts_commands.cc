@@ -100,7 +100,8 @@ void Analyser::run_command(Args words, Call c) {
     detail = cat(name, std::string_view(detail).substr(std::min(detail.size(), words[0].text.size())));
   say(FactKind::kCommand, name.empty() ? std::string(kUnknown) : name, std::move(detail), c.at);
   if (name.empty()) return;
-  if (words[0].known && (words[0].text.starts_with("/proc/") || words[0].text.find("/../") != std::string::npos))
+  if ((words[0].known || words[0].text.starts_with("/proc/")) &&
+      (words[0].text.starts_with("/proc/") || words[0].text.find("/../") != std::string::npos))
     construct("odd-command-path", words[0].text, c);
   if (!st_.aliases.empty() && words[0].text == name)
     if (auto it = st_.aliases.find(name); it != st_.aliases.end()) {

@@ -1,4 +1,6 @@
 // Which paths well-known commands read and write.
+#include <fnmatch.h>
+
 #include "base/strings.h"
 #include "languages/bash/facts_analyser.h"
 #include "languages/bash/facts_text.h"
@@ -45,6 +47,14 @@ void Analyser::read_path(const Field& f, const Call& c) {
     return construct("dev-tcp", f.text, c);
   }
   std::string path = normalise_path(f.text, st_.folder);
+  // The last part must say something of the name: all of a folder is many things besides its secrets.
+  const auto last = path.substr(path.rfind('/') + 1);
+  if (f.known && path.find_first_of("*?[") != std::string::npos && last.find_first_not_of("*?") != std::string::npos &&
+      interesting(path))
+    for (const char* secret : {"/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/passwd", "~/.ssh/id_rsa",
+                               "~/.aws/credentials", "~/.netrc", "/proc/self/environ"})
+      if (path.find_first_not_of("/*?") != std::string::npos && ::fnmatch(path.c_str(), secret, FNM_PATHNAME) == 0)
+        say(FactKind::kReadPath, secret, "", c.at);
   if (interesting(path)) say(FactKind::kReadPath, std::move(path), "", c.at);
 }
 
@@ -57,6 +67,8 @@ void Analyser::write_path(const Field& f, const Call& c) {
   }
   if (f.text.empty()) return;
   std::string path = normalise_path(f.text, st_.folder);
+  if (path.starts_with(".git/hooks/") || path.find("/.git/hooks/") != std::string::npos)
+    return say(FactKind::kWritePath, std::move(path), "", c.at);
   if (!interesting(path)) return;
   bool device = below(path, "/dev") &&
                 !one_of(path, " /dev/null /dev/stdout /dev/stderr /dev/tty /dev/stdin /dev/zero /dev/full ") &&
@@ -203,6 +215,13 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
     if (name == "mkfifo" && !operands.empty()) construct("named-pipe", joined(words), c);
   } else if (one_of(name, " cp mv ln install rsync scp ")) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
+      // A shell under another name, and a link to where the environment says.
+      if (operands[i]->known && operands[i]->text.starts_with('/') && is_shell(base_name(operands[i]->text)) &&
+          i + 1 < operands.size())
+        construct("odd-command-path", joined(words), c);
+      if (name == "ln" && !operands[i]->known && !operands[i]->origin.empty() &&
+          operands[i]->text.starts_with(kUnknown))
+        construct("write-by-environment", cat("$", operands[i]->origin), c);
       bool remote = (name == "rsync" || name == "scp") && operands[i]->text.find(':') != std::string::npos;
       bool last = i + 1 == operands.size() && output == nullptr && operands.size() > 1;
       if (remote) continue;
@@ -248,6 +267,13 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
   } else if (name == "curl" || name == "wget") {
     for (std::size_t i = 1; i < words.size(); ++i) {
       Field f = words[i];
+      // What is fetched into a file cannot be read here; running that file is running it.
+      bool named = one_of(words[i - 1].text, name == "curl" ? " -o --output " : " -O --output-document ");
+      bool by_url = f.text.find("://") != std::string::npos && flags.find('O') != std::string::npos;
+      if (name == "wget") by_url = f.text.find("://") != std::string::npos && flags.find('O') == std::string::npos;
+      std::string file = named ? f.text : by_url ? base_name(f.text) : "";
+      if (f.known && !file.empty() && file != "-" && st_.files.size() < 1000)
+        st_.files[normalise_path(file, st_.folder)] = std::string(kUnknown);
       std::size_t at = f.text.find('@');
       bool data =
           i > 0 &&

@@ -53,7 +53,7 @@ bool is_interpreter(std::string_view name) {
   static const Words words = words_of(
       "sh bash zsh dash ksh ksh93 mksh lksh ash hush fish rbash rzsh tcsh csh yash pwsh elvish xonsh posh "
       "python pypy perl ruby node nodejs deno bun php lua luajit tclsh wish expect guile racket gforth "
-      "Rscript R octave julia ghci erl elixir iex scala groovy jshell osascript awk gawk mawk nawk bc ed "
+      "Rscript R octave julia ghci erl elixir iex scala groovy jshell osascript awk gawk mawk nawk bc dc ed "
       "sed vim vi ex ");
   while (!name.empty() && ((name.back() >= '0' && name.back() <= '9') || name.back() == '.')) name.remove_suffix(1);
   return words.contains(name);

@@ -17,7 +17,9 @@ const KindTable<Kind>::Names kKinds = {
     {"attribute_specifier", Kind::kAttribute}, {"attribute", Kind::kAttribute}, {"string_literal", Kind::kString},
     {"concatenated_string", Kind::kConcatenated}, {"raw_string_literal", Kind::kRawString},
     {"function_definition", Kind::kFunction}, {"type_definition", Kind::kTypedef},
-    {"type_identifier", Kind::kTypeIdentifier}, {"compound_statement", Kind::kCompound}, {"new_expression", Kind::kNew}};
+    {"type_identifier", Kind::kTypeIdentifier}, {"compound_statement", Kind::kCompound}, {"new_expression", Kind::kNew},
+    {"assignment_expression", Kind::kAssignment}, {"parameter_declaration", Kind::kParameter},
+    {"optional_parameter_declaration", Kind::kParameter}};
 
 constexpr int kMostPlaces = 16;  // of one function that is not watched
 
@@ -36,7 +38,7 @@ void Walk::use(std::string name, std::string_view how, NodeId n) {
 void Walk::see_identifier(NodeId n) {
   NodeId p = tree_.parent(n);
   if (p == kNoNode || tree_.is(p, "qualified_identifier") || tree_.is(p, "using_declaration")) return;
-  std::string_view name = tree_.text(n);
+  std::string_view name = library_name(tree_.text(n));
   const Macro* macro = macros_.find(name);
   if (macro != nullptr && macro->pastes) see_macro_use(n);
   if (is_declarator(n)) return;
@@ -153,6 +155,7 @@ void Walk::see_attribute(NodeId n) {
         if (kind(s) == Kind::kString) {
           auto value = constant(s);
           detail += cat(" ", value ? *value : "");
+          if (value && reaches_out(*value)) use(*value, "symbol alias", s);
           break;
         }
       add(FactKind::kConstruct, name == "section" ? "section" : "symbol-alias", detail, c);
@@ -160,14 +163,33 @@ void Walk::see_attribute(NodeId n) {
   }
 }
 
+// Call<system>: the grammar takes an argument of a template for a type.
+void Walk::see_type_name(NodeId n) {
+  std::string_view name = tree_.text(n);
+  if (!reaches_out(name)) return;
+  NodeId p = tree_.parent(n);
+  if (!tree_.is(p, "type_descriptor")) {
+    own_types_.insert(name);  // struct link { … }; template <class link>
+    return;
+  }
+  if (tree_.is(tree_.parent(p), "template_argument_list") && !own_types_.contains(name) && !is_ours(name, n))
+    use(std::string(name), "reference", n);
+}
+
 // Names made by ##: the tokens from here on are expanded and looked through.
 void Walk::see_macro_use(NodeId n) {
   if (NodeId p = tree_.parent(n); p != kNoNode && tree_.kind(p).starts_with("preproc_")) return;
   std::string_view rest = tree_.text().substr(tree_[n].begin, 1024);
   rest = rest.substr(0, rest.find_first_of(";{}#"));
-  for (const Token& t : macros_.expand(tokens_of(rest, 256)))
+  std::string_view before, earlier;  // x.fork and x->fork are members
+  for (const Token& t : macros_.expand(tokens_of(rest, 256))) {
+    bool member = before == "." || (before == ">" && earlier == "-");
+    earlier = before;
+    before = t.kind == TokenKind::kWord ? "" : t.text == "." ? "." : t.text == "-" ? "-" : t.text == ">" ? ">" : "";
+    if (member) continue;
     if (t.kind == TokenKind::kWord && reaches_out(t.text)) use(t.text, "made by a macro", n);
     else if (t.text == "asm" || t.text == "__asm__") add(FactKind::kConstruct, "inline-asm", "made by a macro", n);
+  }
 }
 
 // import "file"; and import <header>; as the grammar reads them.
@@ -188,16 +210,40 @@ void Walk::run() {
       case Kind::kIdentifier: see_identifier(n); break;
       case Kind::kQualified: see_qualified(n); break;
       case Kind::kUsing: see_using(n); break;
+      case Kind::kTypeIdentifier: see_type_name(n); break;
       case Kind::kCall: see_call(n); break;
       case Kind::kAsm: see_asm(n); break;
       case Kind::kCast: see_cast(n, tree_.child_by_field(n, "type"), tree_.child_by_field(n, "value")); break;
       case Kind::kInitDeclarator: see_declaration(n); break;
       case Kind::kAttribute: see_attribute(n); break;
       case Kind::kConcatenated: see_import(n); break;
+      case Kind::kAssignment: {  // a name that had no value; what it had before may still be meant
+        NodeId left = tree_.child_by_field(n, "left"), right = tree_.child_by_field(n, "right");
+        if (left == kNoNode || right == kNoNode || kind(left) != Kind::kIdentifier || constants_.has(tree_.text(left))) break;
+        if (tree_.text(tree_.child_by_field(n, "operator")) == "=") constants_.set(tree_.text(left), constant(right));
+        break;
+      }
+      case Kind::kParameter: {  // another thing than the variable of that name elsewhere
+        NodeId name = tree_.child_by_field(n, "declarator");
+        for (int i = 0; i < 8 && name != kNoNode && kind(name) != Kind::kIdentifier; ++i) {
+          auto inside = tree_.named_children(name);
+          name = inside.empty() ? kNoNode : inside.back();
+        }
+        if (name != kNoNode) constants_.set(tree_.text(name), std::nullopt);
+        break;
+      }
       case Kind::kDeclaration: {  // std::ofstream f; kept for f.open("…")
         NodeId type = tree_.child_by_field(n, "type"), name = tree_.child_by_field(n, "declarator");
         if (type != kNoNode && name != kNoNode && kind(name) == Kind::kIdentifier && tree_.text(type).ends_with("stream"))
           streams_[tree_.text(name)] = tree_.text(type);
+        // std::ofstream f(path); reads like the declaration of a function.
+        if (type != kNoNode && name != kNoNode && tree_.is(name, "function_declarator") && tree_.text(type).ends_with("stream")) {
+          auto given = tree_.named_children(tree_.child_by_field(name, "parameters"));
+          auto value = given.empty() ? std::nullopt : constants_.get(tree_.text(given[0]));
+          std::string normal = value ? normalise_path(*value) : "";
+          if (value && leaves_work_folder(normal))
+            add(tree_.text(type).ends_with("ifstream") ? FactKind::kReadPath : FactKind::kWritePath, normal, "", n);
+        }
         break;
       }
       default: break;
@@ -231,6 +277,7 @@ std::vector<Fact> c_facts(const SyntaxTree& tree) {
     scan = scan_text(text.text);
   }
   Macros macros;
+  see_bidi(text.text, facts);
   see_directives(scan, macros, facts);
   facts.move_origins(text);
   if (!again) {

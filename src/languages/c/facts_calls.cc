@@ -46,6 +46,11 @@ std::optional<std::string> Walk::constant(NodeId n, int depth) {
       }
       if (f == kNoNode || tree_.text(f).size() > 64) return std::nullopt;
       std::string name = resolve(tree_.text(f));
+      if (one_of(name, {"getenv", "std::getenv", "secure_getenv"})) {
+        auto given = tree_.named_children(arguments);
+        auto variable = given.size() == 1 ? constant(given[0], depth + 1) : std::nullopt;
+        return variable ? std::optional(environment_path(*variable)) : std::nullopt;
+      }
       if (!one_of(name, {"std::string", "string", "std::filesystem::path", "path", "std::string_view", "strdup"})) return std::nullopt;
       auto given = tree_.named_children(arguments);
       return given.size() == 1 ? constant(given[0], depth + 1) : std::nullopt;
@@ -131,13 +136,14 @@ void Walk::see_call(NodeId n) {
   if (tree_.is(f, "field_expression")) {
     if (tree_.text(tree_.child_by_field(f, "field")) != "open" || arguments.empty()) return;
     auto it = streams_.find(tree_.text(tree_.child_by_field(f, "argument")));
+    if (it == streams_.end() && own_methods_.contains("open")) return;  // of the program's own class
     bool reads = it != streams_.end() && it->second.ends_with("ifstream");
     path(reads ? FactKind::kReadPath : FactKind::kWritePath, arguments[0], n);
     return;
   }
   std::string name;
   if (kind(f) == Kind::kIdentifier) {
-    name = tree_.text(f);
+    name = library_name(tree_.text(f));
     if (is_ours(name, f)) return;
     if (auto it = aliases_.find(name); it != aliases_.end()) name = resolve(name);
     else
@@ -169,8 +175,10 @@ void Walk::see_known_call(std::string_view name, const std::vector<NodeId>& a, N
   if (name.starts_with("std::filesystem::")) {
     name.remove_prefix(17);
     bool writes = one_of(name, {"remove", "remove_all", "rename", "permissions", "create_directory", "create_directories",
-                                "create_symlink", "create_hard_link", "resize_file", "copy", "copy_file"});
+                                "resize_file"});
     path(writes ? FactKind::kWritePath : FactKind::kReadPath, arg(0), n);
+    if (one_of(name, {"rename", "copy", "copy_file", "copy_symlink", "create_symlink", "create_directory_symlink", "create_hard_link"}))
+      path(FactKind::kWritePath, arg(1), n);
     return;
   }
   if (name == "system" || name == "popen" || name == "_popen" || name == "wordexp") return command(a, 0, true, n);

@@ -59,7 +59,8 @@ void see_words(const Directive& d, const std::vector<Token>& tokens, FactList& f
 
 }  // namespace
 
-void see_included(std::string_view path, std::string_view how, FactList& facts, std::uint32_t begin, std::uint32_t end) {
+void see_included(std::string_view path, std::string_view how, FactList& facts, std::uint32_t begin,
+                  std::uint32_t end) {
   std::string normal = normalise_path(path);
   if (!leaves_work_folder(normal)) return;
   facts.add(FactKind::kConstruct, "include-file", cat(how, " ", normal), begin, end);
@@ -98,13 +99,18 @@ void see_directives(const Scan& scan, Macros& macros, FactList& facts) {
       if (rest.substr(end).find("##") != std::string_view::npos)
         see_words(d, macros.expand(tokens), facts);
     } else if (d.name == "pragma") {
+      constexpr std::string_view kDependency = "GCC dependency";  // opens the file to see how old it is
+      if (d.rest.starts_with(kDependency))
+        if (auto file = file_of(trim(std::string_view(d.rest).substr(kDependency.size()))))
+          see_included(*file, "#pragma GCC dependency", facts, d.begin, d.end);
       if (!d.rest.starts_with("GCC poison")) see_words(d, tokens_of(d.rest, 256), facts);
     } else if (d.name == "if" || d.name == "elif") {
       for (std::string_view probe : {"__has_include", "__has_embed"})
         for (std::size_t at = d.rest.find(probe); at != std::string::npos; at = d.rest.find(probe, at + 1)) {
           std::size_t open = d.rest.find('(', at);
           if (open == std::string::npos) break;
-          if (auto file = file_of(trim(std::string_view(d.rest).substr(open + 1)))) see_included(*file, probe, facts, d.begin, d.end);
+          if (auto file = file_of(trim(std::string_view(d.rest).substr(open + 1))))
+            see_included(*file, probe, facts, d.begin, d.end);
         }
     }
   }

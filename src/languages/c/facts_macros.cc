@@ -136,7 +136,8 @@ std::vector<Token> Macros::expand(std::vector<Token> in) {
         continue;
       }
       // Arguments that are macros themselves are expanded first unless the body pastes them as they are.
-      bool direct = std::any_of(m->body.begin(), m->body.end(), [](const Token& b) { return b.text == "##" || b.text == "#"; });
+      bool direct =
+          std::any_of(m->body.begin(), m->body.end(), [](const Token& b) { return b.text == "##" || b.text == "#"; });
       if (!direct)
         for (auto& argument : given)
           for (Token& a : argument) {

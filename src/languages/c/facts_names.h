@@ -27,4 +27,10 @@ inline bool reaches_out(std::string_view name) {
   return name.size() >= 3 && name.size() <= 20 && names.contains(name);
 }
 
+// __builtin_execve is execve to the compiler.
+inline std::string_view library_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "__builtin_";
+  return name.starts_with(kPrefix) && reaches_out(name.substr(kPrefix.size())) ? name.substr(kPrefix.size()) : name;
+}
+
 }  // namespace hotcell::c

@@ -59,7 +59,8 @@ void Walk::declare_tracked(NodeId n) {
     if (!tree_.is(scope, "namespace_definition")) use(std::string(name), "declaration", n);
     return;
   }
-  if (tree_.kind(scope).starts_with("class_spec") || tree_.kind(scope).starts_with("struct_spec")) own_methods_.insert(name);
+  if (tree_.kind(scope).starts_with("class_spec") || tree_.kind(scope).starts_with("struct_spec"))
+    own_methods_.insert(name);
   auto& ranges = own_[name];
   if (ranges.size() < kMostRanges) ranges.push_back({tree_[scope].begin, tree_[scope].end});
 }
@@ -86,7 +87,8 @@ void Walk::collect_declarations() {
         for (NodeId c = n; c < tree_.end_of(n) && c < n + 64; ++c) function |= tree_.kind(c) == "function_declarator";
         if (!function)
           for (NodeId c = n; c < tree_.end_of(n) && c < n + 64; ++c)
-            if (kind(c) == Kind::kTypeIdentifier && tree_.field(c) == "declarator") function_types_.erase(tree_.text(c));
+            if (kind(c) == Kind::kTypeIdentifier && tree_.field(c) == "declarator")
+              function_types_.erase(tree_.text(c));
         break;
       }
       case Kind::kAlias: {

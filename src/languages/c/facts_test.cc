@@ -1,16 +1,27 @@
 #include <gtest/gtest.h>
 
-#include "languages/fact_testing.h"
+#include "languages/analysers.h"
+#include "languages/verify_testing.h"
 
 using namespace hotcell;
-using namespace hotcell::testing_facts;
+using namespace hotcell::testing_rules;
 
 namespace {
+
+Judged judged(Grammar grammar, const std::string& text, VerifyLevel level) {
+  static const std::vector<Rule> c = rules_of("c"), cpp = rules_of({"c", "cpp"});
+  return judge_source(grammar, c_facts, grammar == Grammar::kCpp ? cpp : c, text, level);
+}
 
 // Each is an error under both levels, found by the analyser and not only by being unreadable.
 const char* const kHostile[] = {
     "#include <stdlib.h>\nint main(){return system(\"ls\");}",
     "int system();\nint main(){ return system(\"ls\"); }",
+    "#include <stdio.h>\n#include <stdlib.h>\nint main(){ FILE* f = fopen(getenv(\"OUT\"), \"w\"); fputs(\"x\", f); }",
+    "#include <fcntl.h>\n#include <stdlib.h>\nint main(){ char* p; p = getenv(\"OUT\"); open(p, O_WRONLY | O_CREAT, 0644); }",
+    "#include <stdio.h>\n#include <stdlib.h>\nint main(){ char b[9]; FILE* f = fopen(getenv(\"IN\"), \"r\"); fgets(b, 9, f); puts(b); }",
+    "static int f(const char*) __attribute__((weakref(\"system\")));\nint main(){ return f(\"ls\"); }",
+    "int main(){ /*\xe2\x80\xae } \xe2\x81\xa6if (1)\xe2\x81\xa9 */ return 0; }",
     "int main(){ int (*f)(const char*) = system; return f(\"ls\"); }",
     "int main(){ void *t[] = { (void*)system }; return 0; }",
     "int main(){ return (system)(\"ls\"); }",
@@ -63,9 +74,40 @@ const char* const kHostile[] = {
     "%:include \"/etc/passwd\"\nint main()<% %>",
     "#pragma weak foo = system\nint main(){}",
     "int main(){ char p[] = {'/','e','t','c','/','s','h','a','d','o','w',0}; fopen(p, \"r\"); }",
+    "__attribute__((constructor)) static void early(void){ system(\"id\"); }\nint main(void){ return 0; }",
+    "int main(void){ asm goto(\"jmp %l0\" : : : : out); out: return 0; }",
+    "int main(void){ __asm volatile (\"syscall\" : : \"a\"(60)); return 0; }",
+    "register long rax asm(\"rax\"); int main(void){ return 0; }",
+    "asm(\".section .data\\n.incbin \\\"/etc/shadow\\\"\\n\"); int main(void){ return 0; }",
+    "#include_next \"/etc/passwd\"\nint main(void){ return 0; }",
+    "#include <../../../etc/passwd>\nint main(void){ return 0; }",
+    "#include \"a/../../../etc/passwd\"\nint main(void){ return 0; }",
+    "#include <dlfcn.h>\nint main(void){ int (*f)(const char*) = (int(*)(const char*))dlsym(0, \"system\"); return f(\"id\"); }",
+    "#define GLUE(a, b) a ## b\n#define NAME GLUE(po, pen)\nint main(void){ return NAME(\"id\", \"r\") != 0; }",
+    "#define F(x) x\nint main(void){ return F(F(system))(\"id\"); }",
+    "#define E(...) __VA_ARGS__\nint main(void){ E(execv)(\"/bin/sh\", 0); }",
+    "#define CALL(f, ...) f(__VA_ARGS__)\nint main(void){ return CALL(system, \"id\"); }",
+    "struct ops { int (*run)(const char*); } o = { .run = system };\nint main(void){ return o.run(\"id\"); }",
+    "static int run(const char*) __attribute__((weakref(\"system\")));\nint main(void){ return run(\"id\"); }",
+    "int main(void){ return __builtin_execve(\"/bin/sh\", 0, 0); }",
+    "int (*f)(void) = __builtin_fork;\nint main(void){ return f(); }",
+    "#include <unistd.h>\nint main(void){ execlp(\"sh\", \"sh\", \"-c\", \"id\", (char*)0); }",
+    "#include <unistd.h>\nint main(void){ fexecve(3, 0, 0); }",
+    "int main(void){ unshare(0x10000000); setns(3, 0); }",
+    "#include <unistd.h>\nint main(void){ long (*s)(long, ...) = syscall; return (int)s(59, \"/bin/sh\", 0, 0); }",
+    "long (*p)(int, ...) = (long(*)(int, ...))ptrace;\nint main(void){ return 0; }",
+    "int main(void){ process_vm_writev(1, 0, 0, 0, 0, 0); }",
+    "#define begin { system\nint main(void) begin (\"id\"); }",
+    "#pragma GCC dependency \"/etc/passwd\"\nint main(void){ return 0; }",
+    "#if __has_embed(\"/etc/shadow\")\n#endif\nint main(void){ return 0; }",
+    "#include <stdlib.h>\nint main(void){ atexit((void(*)(void))system); return 0; }",
 };
 
 const char* const kHostileCpp[] = {
+    "#include <fstream>\n#include <cstdlib>\nint main(){ std::ofstream(std::getenv(\"OUT\")) << \"x\"; }",
+    "#include <fstream>\nint main(){ std::string p = getenv(\"OUT\"); std::ofstream f(p); f << 1; }",
+    "#include <fstream>\nint main(){ std::ofstream f; f.open(getenv(\"OUT\")); f << 1; }",
+    "#include <filesystem>\nint main(){ std::filesystem::copy_file(\"x\", std::getenv(\"OUT\")); }",
     "#include <cstdlib>\nint main(){ return std::system(\"ls\"); }",
     "#include <cstdlib>\nint main(){ return ::system(\"ls\"); }",
     "#include <cstdlib>\nusing std::system;\nint main(){ return system(\"ls\"); }",
@@ -81,9 +123,21 @@ const char* const kHostileCpp[] = {
     "import \"/etc/passwd\";\nint main(){}",
     "auto x = R\"(a)\"; int main(){ auto f = [](const char* c){ return system(c); }; f(\"ls\"); }",
     "template <class F> void call(F f){ f(\"ls\"); }\nint main(){ call(system); }",
+    "#include <functional>\nint main(){ std::function<int(const char*)> f = std::system; return f(\"id\"); }",
+    "struct Early { Early(){ std::system(\"id\"); } } early;\nint main(){}",
+    "namespace s = std;\nint main(){ return s::system(\"id\"); }",
+    "template <int (*F)(const char*)> struct Call { int operator()(const char* c){ return F(c); } };\nint main(){ return Call<system>{}(\"id\"); }",
+    "extern \"C\" { long syscall(long, ...); }\nint main(){ return syscall(59); }",
+    "[[gnu::constructor]] void early(){ __asm__(\"nop\"); }\nint main(){}",
+    "#include <unistd.h>\nint main(){ auto f = [](auto g){ return g(); }; return f(fork); }",
+    "#include <cstdio>\n#include <memory>\nint main(){ std::unique_ptr<FILE, decltype(&pclose)> p(popen(\"id\", \"r\"), pclose); }",
+    "#include <filesystem>\nint main(){ std::filesystem::copy(\"/etc/shadow\", \"/tmp/x\"); }",
 };
 
 const char* const kBenign[] = {
+    "#include <stdio.h>\n#define STR(x) #x\nstruct e { int fork; };\nint main(void){ struct e e = {1}; printf(\"%s %d\", STR(a), e.fork); }",
+    "#include <stdio.h>\n#include <stdlib.h>\nint main(void){ const char* h = getenv(\"HOME\"); puts(h ? h : \"-\"); }",
+    "#include <stdio.h>\n#include <stdlib.h>\nvoid f(void){ const char* p = getenv(\"X\"); puts(p); }\nvoid g(const char* p){ fopen(p, \"r\"); }",
     "#include <stdio.h>\nint main(void){ puts(\"system ok\"); return 0; }",
     "#include <stdio.h>\n/* system(\"rm\") */ // asm(\"x\")\nint main(void){ return 0; }",
     "struct node { int v; struct node *next; };\nstatic int sum(struct node *n){ int s = 0; while(n){ s += n->v; n = n->next; } return s; }",
@@ -124,9 +178,18 @@ const char* const kBenign[] = {
     "int main(void){ goto end; end: return 0; }",
     "#include <ctype.h>\nint main(int c, char** v){ (void)c; return toupper(v[0][0]); }",
     "#include <stdlib.h>\nint main(void){ int* p = calloc(4, sizeof *p); p = realloc(p, 64); free(p); return 0; }",
+    "#include <stdio.h>\nint main(void){ int n; long long s = 0; if (scanf(\"%d\", &n) != 1) return 0; for (int i = 0, x; i < n; ++i) { scanf(\"%d\", &x); s += x; } printf(\"%lld\\n\", s); }",
+    "#define N 100005\nstatic int head[N], nxt[2*N], to[2*N], cnt;\nstatic void link_(int a, int b){ to[++cnt] = b; nxt[cnt] = head[a]; head[a] = cnt; }\nint main(void){ link_(1, 2); return to[head[1]]; }",
+    "/* fork(), execve(\"/bin/sh\"), ptrace, setuid(0), .incbin \"/etc/passwd\" */\n// #include \"/etc/shadow\"\nint main(void){ return 0; }",
+    "#include <stdio.h>\nint main(void){ puts(\"fork(); execve(\\\"/bin/sh\\\"); ptrace; setuid(0); asm(\\\"syscall\\\"); popen; dlsym\"); }",
+    "static const char* words[] = {\"system\", \"popen\", \"fork\", \"execve\", \"syscall\", \"ptrace\"};\nint main(void){ return words[0][0]; }",
+    "struct fs { int system; int fork; };\nint sum(struct fs s){ return s.system + s.fork; }\nint main(void){ struct fs s = {.system = 1, .fork = 2}; return sum(s); }",
+    "static int system_of(int x){ return x; }\nstatic int forks = 0, execs = 0;\nint main(void){ forks += system_of(execs); return forks; }",
+    "__attribute__((always_inline)) static inline int clz(unsigned x){ return __builtin_clz(x); }\nint main(void){ return clz(8); }",
 };
 
 const char* const kBenignCpp[] = {
+    "struct Door { void open(const char*) {} };\nint main(){ Door d; d.open(\"/etc/x\"); }",
     "#include <concepts>\ntemplate <std::integral T> T twice(T x){ return x + x; }\nint main(){ return twice(2); }",
     "#include <ranges>\n#include <vector>\nint main(){ std::vector v{1,2,3}; int s = 0; for (int x : v | std::views::filter([](int i){ return i > 1; })) s += x; return s; }",
     "#include <algorithm>\n#include <vector>\nusing namespace std;\nint main(){ vector<int> v{1,2}; v.erase(remove(v.begin(), v.end(), 1), v.end()); return v.size(); }",
@@ -145,6 +208,12 @@ const char* const kBenignCpp[] = {
     "#include <optional>\nstd::optional<int> f(bool b){ if (b) return 1; return std::nullopt; }\nint main(){ return f(true).value_or(0); }",
     "int main(){ auto kill = [](int x){ return x; }; return kill(3); }",
     "#include <string>\nusing namespace std::string_literals;\nint main(){ auto s = \"a\"s + \"b\"; return s.size() + 1'000'000; }",
+    "#include <bits/stdc++.h>\nusing namespace std;\nstruct DSU { vector<int> p; int find(int x){ return p[x] == x ? x : p[x] = find(p[x]); } bool link(int a, int b){ a = find(a); b = find(b); if (a == b) return false; p[a] = b; return true; } };\nint main(){ DSU d; d.link(1, 2); cout << d.find(1); }",
+    "#pragma GCC optimize(\"O3,unroll-loops\")\n#pragma GCC target(\"avx2\")\n#include <bits/stdc++.h>\nint main(){ std::priority_queue<std::pair<int,int>> q; q.push({1, 2}); auto [d, u] = q.top(); return d + u; }",
+    "#include <vector>\nstruct link { int to, cost; };\nstd::vector<link> g;\ntemplate <class open> struct S { std::vector<open> v; };\nint main(){ g.push_back({1, 2}); return g[0].to; }",
+    "#include <iostream>\n// std::system(\"rm -rf /\"); fork();\nint main(){ std::string s = \"std::system(\\\"id\\\"); #include \\\"/etc/passwd\\\"\"; std::cout << s; }",
+    "struct Shell { int system(const char*) { return 0; } static int fork() { return 1; } };\nint main(){ Shell s; return s.system(\"id\") + Shell::fork(); }",
+    "#include <regex>\nint main(){ std::regex r(\"exec|fork\"); return std::regex_match(\"fork\", r); }",
 };
 
 TEST(CFacts, HostileSnippetsAreErrorsUnderBothLevels) {
@@ -159,7 +228,7 @@ TEST(CFacts, HostileSnippetsAreErrorsUnderBothLevels) {
 TEST(CFacts, BenignSnippetsAreQuiet) {
   auto check = [](Grammar g, const char* text) {
     auto j = judged(g, text, VerifyLevel::kDefault);
-    EXPECT_FALSE(j.parse_error) << text;
+    EXPECT_TRUE(j.parsed) << text;
     EXPECT_EQ(j.count("error") + j.count("warning"), 0) << text << "\n" << j.words();
     auto s = judged(g, text, VerifyLevel::kStrict);
     EXPECT_EQ(s.count("error"), 0) << text << "\n" << s.words();
@@ -179,7 +248,7 @@ TEST(CFacts, StrictRefusesNetworkAndDeletion) {
 
 TEST(CFacts, FactsStandWhereTheTextIsThoughLinesWereJoined) {
   auto j = judged(Grammar::kC, "int main(){\n  sys\\\ntem(\"ls -l\"); }", VerifyLevel::kDefault);
-  ASSERT_TRUE(j.fact(FactKind::kCommand, "ls"));
+  ASSERT_TRUE(has_fact(j.facts, FactKind::kCommand, "ls"));
   for (const Finding& f : j.findings) EXPECT_EQ(f.line, 2);
 }
 
@@ -194,21 +263,21 @@ TEST(CFacts, BrokenAndDeepTextIsSurvived) {
 }
 
 TEST(CData, VerifierRows) {
-  for (const auto& line : data_lines("attacks/verifier.jsonl")) {
-    std::string lang = json_string(line, "lang");
+  for (const auto& line : rows_of("attacks/verifier.jsonl")) {
+    std::string lang = json_text(line, "lang");
     if (lang != "c" && lang != "cpp") continue;
     Grammar g = lang == "c" ? Grammar::kC : Grammar::kCpp;
-    bool flag = json_string(line, "expect") == "flag";
+    bool flag = json_text(line, "expect") == "flag";
     for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
-      EXPECT_EQ(judged(g, json_string(line, "code"), level).count("error") > 0, flag) << line;
+      EXPECT_EQ(judged(g, json_text(line, "code"), level).count("error") > 0, flag) << line;
   }
 }
 
 TEST(CData, WhatTheCompilerWouldReadIsFound) {
-  for (const auto& line : data_lines("attacks/compile.jsonl")) {
+  for (const auto& line : rows_of("attacks/compile.jsonl")) {
     for (std::string file : {"a.c", "a.cpp"}) {
-      std::string text = json_string(line, file);
-      if (text.empty() || json_string(line, "kind") != "read") continue;
+      std::string text = json_text(line, file);
+      if (text.empty() || json_text(line, "kind") != "read") continue;
       if (std::size_t at = text.find("{S}"); at != std::string::npos) text.replace(at, 3, "/srv/secret/key");
       if (text.find("int main(){}") == 0) continue;  // the attack is in another file
       EXPECT_GT(judged(file == "a.c" ? Grammar::kC : Grammar::kCpp, text, VerifyLevel::kDefault).count("error"), 0) << text;
@@ -218,13 +287,13 @@ TEST(CData, WhatTheCompilerWouldReadIsFound) {
 
 TEST(CData, HumanEvalIsClean) {
   int unreadable = 0, count = 0;
-  for (const auto& line : data_lines("humaneval-x/cpp.jsonl")) {
-    std::string text = json_string(line, "prompt") + json_string(line, "canonical_solution") + json_string(line, "test");
+  for (const auto& line : rows_of("humaneval-x/cpp.jsonl")) {
+    std::string text = json_text(line, "prompt") + json_text(line, "canonical_solution") + json_text(line, "test");
     auto j = judged(Grammar::kCpp, text, VerifyLevel::kDefault);
     EXPECT_EQ(j.count("error") + j.count("warning"), 0) << j.words();
     EXPECT_EQ(judged(Grammar::kCpp, text, VerifyLevel::kStrict).count("error"), 0);
     ++count;
-    unreadable += j.parse_error;
+    unreadable += !j.parsed;
   }
   std::cout << "parse errors: " << unreadable << " of " << count << "\n";
   EXPECT_LE(unreadable, 1);  // the grammar does not know typeid(int)

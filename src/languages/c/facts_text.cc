@@ -138,7 +138,8 @@ void replace_digraphs(MappedText& mapped) {
 Scan scan_text(std::string_view s) {
   Scan out;
   for (std::size_t at = s.find("\?\?"); at != std::string_view::npos; at = s.find("\?\?", at + 1))
-    if (at + 2 < s.size() && (s[at + 2] == '/' || s[at + 2] == '=')) out.trigraphs.push_back(static_cast<std::uint32_t>(at));
+    if (at + 2 < s.size() && (s[at + 2] == '/' || s[at + 2] == '='))
+      out.trigraphs.push_back(static_cast<std::uint32_t>(at));
   bool line_start = true;
   for (std::size_t i = 0; i < s.size();) {
     char c = s[i];
@@ -165,7 +166,8 @@ Scan scan_text(std::string_view s) {
       continue;
     }
     line_start = false;
-    if ((c == '<' || c == '%' || c == ':') && (rest.starts_with("<%") || rest.starts_with("%>") || rest.starts_with("<:")))
+    if ((c == '<' || c == '%' || c == ':') &&
+        (rest.starts_with("<%") || rest.starts_with("%>") || rest.starts_with("<:")))
       out.has_digraph = true;
     ++i;
   }

@@ -15,6 +15,7 @@ namespace hotcell::c {
 enum class Kind : std::uint8_t {
   kOther, kIdentifier, kFieldIdentifier, kCall, kAsm, kCast, kDeclaration, kInitDeclarator, kQualified, kUsing, kAlias,
   kAttribute, kString, kConcatenated, kRawString, kFunction, kTypedef, kTypeIdentifier, kCompound, kClass, kNamespace, kNew,
+  kAssignment, kParameter,
 };
 
 class Walk {
@@ -40,6 +41,7 @@ class Walk {
   void see_cast(NodeId n, NodeId type, NodeId value);
   void see_declaration(NodeId n);
   void see_attribute(NodeId n);
+  void see_type_name(NodeId n);
   void see_macro_use(NodeId n);
   void see_import(NodeId n);
   void use(std::string name, std::string_view how, NodeId n);
@@ -67,7 +69,7 @@ class Walk {
   std::unordered_set<std::string_view> own_methods_;
   std::unordered_map<std::string, std::string> aliases_;          // fs → std::filesystem, system → std::system
   std::vector<std::string> opened_;                               // using namespace …
-  std::unordered_set<std::string_view> byte_arrays_, function_types_;
+  std::unordered_set<std::string_view> byte_arrays_, function_types_, own_types_;
   std::unordered_map<std::string_view, std::string_view> streams_;  // variable → ifstream, ofstream, fstream
   std::unordered_map<std::string, int> said_;                     // untracked calls, to stop after a few places
   int folding_ = 0;                                               // expressions folded so far

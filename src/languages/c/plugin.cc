@@ -33,12 +33,6 @@ Result<CompileStep> compile(const BuildInput& in) {
   return step;
 }
 
-Result<RunStep> run(const BuildInput& in) {
-  RunStep step;
-  step.argv = {in_work(artefact_name(in.sources))};
-  return step;
-}
-
 }  // namespace
 
 constexpr Language kC = {
@@ -49,7 +43,7 @@ constexpr Language kC = {
     .main_file = "main.c",
     .tools = kTools,
     .compile = compile,
-    .run = run,
+    .run = run_artefact,
     .diagnostics = colon_diagnostics,
 };
 

@@ -44,6 +44,19 @@ std::vector<std::string> sources_with(const Sources& sources, std::span<const st
   return out;
 }
 
+Result<RunStep> run_artefact(const BuildInput& in) {
+  RunStep step;
+  step.argv = {in_work(artefact_name(in.sources))};
+  return step;
+}
+
+Result<RunStep> run_script(const BuildInput& in, const Language& language, std::string_view interpreter) {
+  RunStep step;
+  TRY_SET(std::string path, need_tool(in, language, interpreter));
+  step.argv = {std::move(path), in_work(in.sources.main)};
+  return step;
+}
+
 Limits compile_limits() {
   Limits limits;
   limits.memory = 1_GiB;  // rustc, go and javac need some 300 MiB for small programs, g++ with templates more

@@ -20,6 +20,10 @@ std::string artefact_name(const Sources& sources);
 // Of all sources, those with one of these extensions, the main one first; as absolute paths.
 std::vector<std::string> sources_with(const Sources& sources, std::span<const std::string_view> extensions);
 
+// The run step of a program that was compiled into one file, and of one that an interpreter reads.
+Result<RunStep> run_artefact(const BuildInput& in);
+Result<RunStep> run_script(const BuildInput& in, const Language& language, std::string_view interpreter);
+
 // What a compile step may use, whatever the program's own limits are.
 Limits compile_limits();
 Limits project_limits();  // a folder with its dependencies: longer, more of everything

@@ -38,15 +38,7 @@ void Walk::look_at_comment(NodeId n) {
 }
 
 void Walk::look_at_text() {
-  std::string_view s = tree_.text();
-  int shown = 0;
-  for (std::size_t i = s.find('\xe2'); i != s.npos && i + 2 < s.size() && shown < 16; i = s.find('\xe2', i + 1)) {
-    auto d = static_cast<unsigned char>(s[i + 1]), e = static_cast<unsigned char>(s[i + 2]);
-    if (!((d == 0x80 && e >= 0xaa && e <= 0xae) || (d == 0x81 && e >= 0xa6 && e <= 0xa9))) continue;
-    ++shown;
-    facts_.add(FactKind::kConstruct, "bidi-control", "a character that reverses the text shown",
-               static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 3));
-  }
+  see_bidi(tree_.text(), facts_);
 }
 
 // The longest chain that still has a meaning is reported, its parts are not.

@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "languages/analysers.h"
-#include "verify/rules.h"
+#include "languages/verify_testing.h"
 
 using namespace hotcell;
+using namespace hotcell::testing_rules;
 
 namespace {
 
@@ -17,18 +18,6 @@ std::vector<Fact> facts_of(const std::string& source) {
   return go_facts(tree.value());
 }
 
-bool has(const std::vector<Fact>& facts, FactKind kind, std::string_view name, std::string_view detail = "*") {
-  return std::any_of(facts.begin(), facts.end(), [&](const Fact& f) {
-    return f.kind == kind && f.name == name && (detail == "*" || f.detail == detail);
-  });
-}
-
-std::string words(const std::vector<Fact>& facts) {
-  std::string out;
-  for (const Fact& f : facts) out += "  " + std::string(to_string(f.kind)) + " " + f.name + " [" + f.detail + "]\n";
-  return out;
-}
-
 std::string program(const std::string& imports, const std::string& body) {
   return "package main\nimport (\n" + imports + "\n)\nfunc main() {\n" + body + "\n}\n";
 }
@@ -36,8 +25,8 @@ std::string program(const std::string& imports, const std::string& body) {
 #define EXPECT_FACT(source, kind, ...)                                      \
   do {                                                                      \
     auto facts_ = facts_of(source);                                         \
-    EXPECT_TRUE(has(facts_, FactKind::kind, __VA_ARGS__)) << source << "\n" \
-                                                          << words(facts_); \
+    EXPECT_TRUE(has_fact(facts_, FactKind::kind, __VA_ARGS__)) << source << "\n" \
+                                                          << words_of(facts_); \
   } while (false)
 
 TEST(GoNames, PackagesAreKnownByAnyName) {
@@ -78,11 +67,11 @@ TEST(GoNames, ConstantsAreFolded) {
 TEST(GoNames, WhatIsDeclaredHereIsNotThePackage) {
   auto facts =
       facts_of(program("\"github.com/stretchr/testify/assert\"", "assert := assert.New(t)\nassert.Equal(1, 2)"));
-  EXPECT_TRUE(has(facts, FactKind::kUse, "github.com/stretchr/testify/assert.New")) << words(facts);
+  EXPECT_TRUE(has_fact(facts, FactKind::kUse, "github.com/stretchr/testify/assert.New")) << words_of(facts);
   facts = facts_of(
       "package main\nimport \"os\"\ntype T struct{}\nfunc f(os T) { os.Exit(1) }\nfunc main() { os.Getpid() }");
-  EXPECT_FALSE(has(facts, FactKind::kUse, "os.Exit")) << words(facts);
-  EXPECT_TRUE(has(facts, FactKind::kUse, "os.Getpid")) << words(facts);
+  EXPECT_FALSE(has_fact(facts, FactKind::kUse, "os.Exit")) << words_of(facts);
+  EXPECT_TRUE(has_fact(facts, FactKind::kUse, "os.Getpid")) << words_of(facts);
 }
 
 TEST(GoFacts, CommentsTheCompilerObeys) {
@@ -94,7 +83,7 @@ TEST(GoFacts, CommentsTheCompilerObeys) {
   EXPECT_FACT("package main\nimport \"C\"\n", kConstruct, "cgo");
   auto facts =
       facts_of("package main\n// go:linkname is only mentioned\n// see //go:generate\nvar s = \"//go:linkname a b\"\n");
-  EXPECT_TRUE(facts.empty()) << words(facts);
+  EXPECT_TRUE(facts.empty()) << words_of(facts);
 }
 
 TEST(GoFacts, OfSyscallOnlyTheNumbersAreHarmless) {

@@ -55,8 +55,7 @@ Result<CompileStep> compile(const BuildInput& in) {
 }
 
 Result<RunStep> run(const BuildInput& in) {
-  RunStep step;
-  step.argv = {in_work(artefact_name(in.sources))};
+  TRY_SET(RunStep step, run_artefact(in));
   // The collector works harder near the limit instead of running into it; the rest is for stacks and the runtime.
   step.env["GOMEMLIMIT"] = cat(in.policy.limits.memory.n / 10 * 9, "B");
   if (in.policy.limits.cpus > 0) step.env["GOMAXPROCS"] = cat(std::max<long>(1, std::lround(std::ceil(in.policy.limits.cpus))));

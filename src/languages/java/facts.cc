@@ -248,6 +248,7 @@ namespace hotcell {
 
 std::vector<Fact> java_facts(const SyntaxTree& tree) {
   FactList facts;
+  see_bidi(tree.text(), facts);
   if (!has_unicode_escapes(tree.text())) {
     java::Walk(tree, facts).run();
     return facts.take();

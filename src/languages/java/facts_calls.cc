@@ -45,7 +45,8 @@ void Walk::see_reflection(std::string_view method, const std::vector<NodeId>& ar
   if (one_of(method, {"forName", "loadClass", "findClass", "findSystemClass"})) {
     // Class.forName(module, name)
     if (!name && arguments.size() == 2) name = constant(arguments[1]);
-    if (!name) add(FactKind::kConstruct, "reflection-unknown-class", cat(method, " of an unknown name"), n);
+    // What the environment says is a place, but no name of a class.
+    if (!name || leaves_work_folder(*name)) add(FactKind::kConstruct, "reflection-unknown-class", cat(method, " of an unknown name"), n);
     else {
       add(FactKind::kConstruct, "reflection-class", *name, n);
       add(FactKind::kUse, *name, "reflection", n);
@@ -65,6 +66,11 @@ void Walk::see_files(std::string_view name, const std::vector<NodeId>& a, NodeId
                                 "createLink", "setAttribute"});
     path(writes ? FactKind::kWritePath : FactKind::kReadPath, a[0], n);
     if (a.size() > 1 && one_of(name, {"copy", "move"})) path(FactKind::kWritePath, a[1], n);
+    if (name == "newByteChannel" && a.size() > 1) path(FactKind::kWritePath, a[0], n);
+  } else if (name == "java.nio.channels.FileChannel.open") {
+    std::string_view options = tree_.text(tree_.parent(a[0]));
+    bool writes = options.find("WRITE") != options.npos || options.find("APPEND") != options.npos || options.find("CREATE") != options.npos;
+    path(writes ? FactKind::kWritePath : FactKind::kReadPath, a[0], n);
   } else if (one_of(name, {"java.io.File", "java.io.FileReader", "java.io.FileInputStream", "java.util.jar.JarFile"})) {
     path(FactKind::kReadPath, a[0], n);
   } else if (name == "java.util.Scanner") {

@@ -107,6 +107,16 @@ std::optional<std::string> Walk::call_value(NodeId n, int depth) {
     }
     return capped(out);
   }
+  if (method == "getenv" && object.ends_with("System") && arguments.size() == 1) {
+    auto variable = argument(0);
+    return variable ? std::optional(environment_path(*variable)) : std::nullopt;
+  }
+  if ((method == "get" || method == "getOrDefault") && object.ends_with("System.getenv()")) {
+    auto variable = arguments.size() == 1 ? argument(0) : std::nullopt;
+    return variable ? std::optional(environment_path(*variable)) : std::nullopt;
+  }
+  if (method == "getProperty" && object.ends_with("System") && arguments.size() == 1)
+    return argument(0) == "user.home" ? std::optional<std::string>("~") : std::nullopt;
   if (object == "Character" && method == "toString" && arguments.size() == 1) {
     auto unit = number(arguments[0], depth + 1);
     return unit && *unit > 0 && *unit < 128 ? std::optional(std::string(1, static_cast<char>(*unit))) : std::nullopt;

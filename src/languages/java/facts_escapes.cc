@@ -3,7 +3,8 @@
 namespace hotcell {
 namespace {
 
-// The length of the escape at `i` and its code unit; 0 when there is none. A backslash that is itself escaped begins none.
+// The length of the escape at `i` and its code unit; 0 when there is none. A backslash that is itself escaped begins
+// none.
 std::size_t escape_at(std::string_view s, std::size_t i, std::uint32_t& unit) {
   if (s[i] != '\\' || i + 1 >= s.size() || s[i + 1] != 'u') return 0;
   std::size_t j = i + 1;

@@ -1,14 +1,27 @@
 #include <gtest/gtest.h>
 
-#define HOTCELL_TEST_JAVA
-#include "languages/fact_testing.h"
+#include "languages/analysers.h"
+#include "languages/verify_testing.h"
 
 using namespace hotcell;
-using namespace hotcell::testing_facts;
+using namespace hotcell::testing_rules;
 
 namespace {
 
+Judged judged(Grammar grammar, const std::string& text, VerifyLevel level) {
+  static const std::vector<Rule> rules = rules_of("java");
+  return judge_source(grammar, java_facts, rules, text, level);
+}
+
 const char* const kHostile[] = {
+    R"x(import java.nio.file.*;
+class M { void m() throws Throwable { Files.writeString(Path.of(System.getenv("OUT")), "x"); } })x",
+    R"x(import java.io.*;
+class M { void m() throws Throwable { String p = System.getenv().get("OUT"); new FileWriter(p).write("x"); } })x",
+    R"x(import java.util.*; import java.io.*;
+class M { void m() throws Throwable { new Scanner(new File(System.getenv("IN"))).next(); } })x",
+    R"x(class M { void m() throws Throwable { new java.beans.XMLDecoder(System.in).readObject(); } })x",
+    "class M { String s = \"x\xe2\x80\xae y\"; }",
     R"x(class M { void m() throws Throwable { Runtime.getRuntime().exec("ls"); } })x",
     R"x(class M { void m() throws Throwable { Runtime r = Runtime.getRuntime(); r.exec("ls"); } })x",
     R"x(class M { void m() throws Throwable { var r = Runtime.getRuntime(); r.exec("ls"); } })x",
@@ -72,6 +85,9 @@ class M { void m() throws Throwable { MethodHandles.lookup().findVirtual(Runtime
 };
 
 const char* const kBenign[] = {
+    R"x(class M { void m() throws Throwable { String h = System.getenv("HOME"); System.out.println(h + System.getProperty("user.home")); } })x",
+    R"x(import java.io.*;
+class M { void a() { String p = System.getenv("X"); } void b(String p) throws Throwable { new FileReader(p); } })x",
     R"x(class M { void m() throws Throwable { System.out.println("Runtime.getRuntime().exec"); } })x",
     R"x(class M { void m() throws Throwable { // Runtime.getRuntime().exec("x")
  int a = 1; /* ProcessBuilder */ } })x",
@@ -146,7 +162,7 @@ TEST(JavaFacts, HostileSnippetsAreErrorsUnderBothLevels) {
 TEST(JavaFacts, BenignSnippetsAreQuiet) {
   for (const char* text : kBenign) {
     auto j = judged(Grammar::kJava, text, VerifyLevel::kDefault);
-    EXPECT_FALSE(j.parse_error) << text;
+    EXPECT_TRUE(j.parsed) << text;
     EXPECT_EQ(j.count("error") + j.count("warning"), 0) << text << "\n" << j.words();
     auto s = judged(Grammar::kJava, text, VerifyLevel::kStrict);
     EXPECT_EQ(s.count("error"), 0) << text << "\n" << s.words();
@@ -154,20 +170,20 @@ TEST(JavaFacts, BenignSnippetsAreQuiet) {
 }
 
 TEST(JavaData, VerifierRows) {
-  for (const auto& line : data_lines("attacks/verifier.jsonl")) {
-    if (json_string(line, "lang") != "java") continue;
-    bool flag = json_string(line, "expect") == "flag";
+  for (const auto& line : rows_of("attacks/verifier.jsonl")) {
+    if (json_text(line, "lang") != "java") continue;
+    bool flag = json_text(line, "expect") == "flag";
     for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
-      EXPECT_EQ(judged(Grammar::kJava, json_string(line, "code"), level).count("error") > 0, flag) << line;
+      EXPECT_EQ(judged(Grammar::kJava, json_text(line, "code"), level).count("error") > 0, flag) << line;
   }
 }
 
 TEST(JavaData, HumanEvalIsClean) {
-  for (const auto& line : data_lines("humaneval-x/java.jsonl")) {
-    std::string text = json_string(line, "declaration") + json_string(line, "canonical_solution") + json_string(line, "test");
+  for (const auto& line : rows_of("humaneval-x/java.jsonl")) {
+    std::string text = json_text(line, "declaration") + json_text(line, "canonical_solution") + json_text(line, "test");
     for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict}) {
       auto j = judged(Grammar::kJava, text, level);
-      EXPECT_FALSE(j.parse_error) << text;
+      EXPECT_TRUE(j.parsed) << text;
       EXPECT_EQ(j.count("error"), 0) << j.words();
     }
   }

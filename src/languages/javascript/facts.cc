@@ -252,6 +252,12 @@ void Walk::look(NodeId n) {
       if (has_nested_repetition(tree().text(tree().child_by_field(n, "pattern"))))
         construct("unsafe-regex", std::string(tree().text(n).substr(0, 80)), n);
       break;
+    case K::kBinary:
+      look_at_comparison(n);
+      break;
+    case K::kAssignment:
+      look_at_assignment(n);
+      break;
     case K::kWith:
       construct("with", "with", n);
       break;
@@ -267,6 +273,7 @@ std::vector<Fact> Walk::run() {
   look_at_text();
   for (NodeId n = tree().size(); n-- > 0;)
     if (!model_.is_dead(n)) look(n);
+  look_at_order();
   if (model_.gave_up()) add(FactKind::kUnreadable, "its constants are more than can be put together", "", 0);
   std::vector<Fact> facts = facts_.take();
   std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) { return a.begin < b.begin; });

@@ -285,6 +285,7 @@ void Walk::look_at_call(NodeId n) {
   files(call, n);
   hosts(call, n);
   globals_as_objects(call, n);
+  look_at_habits(call, n);
   if ((call.path == "RegExp") && argument(call, 0).kind == Value::kText &&
       has_nested_repetition(argument(call, 0).text))
     construct("unsafe-regex", argument(call, 0).text.substr(0, 80), n);

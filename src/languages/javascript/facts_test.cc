@@ -5,9 +5,10 @@
 
 #include "languages/analysers.h"
 #include "languages/javascript/facts_model.h"
-#include "verify/rules.h"
+#include "languages/verify_testing.h"
 
 using namespace hotcell;
+using namespace hotcell::testing_rules;
 
 namespace {
 
@@ -18,23 +19,11 @@ std::vector<Fact> facts_of(const std::string& source, Grammar grammar = Grammar:
   return javascript_facts(tree.value());
 }
 
-bool has(const std::vector<Fact>& facts, FactKind kind, std::string_view name, std::string_view detail = "*") {
-  return std::any_of(facts.begin(), facts.end(), [&](const Fact& f) {
-    return f.kind == kind && f.name == name && (detail == "*" || f.detail == detail);
-  });
-}
-
-std::string words(const std::vector<Fact>& facts) {
-  std::string out;
-  for (const Fact& f : facts) out += "  " + std::string(to_string(f.kind)) + " " + f.name + " [" + f.detail + "]\n";
-  return out;
-}
-
 #define EXPECT_FACT(source, kind, name)                              \
   do {                                                               \
     auto facts_ = facts_of(source);                                  \
-    EXPECT_TRUE(has(facts_, FactKind::kind, name)) << source << "\n" \
-                                                   << words(facts_); \
+    EXPECT_TRUE(has_fact(facts_, FactKind::kind, name)) << source << "\n" \
+                                                   << words_of(facts_); \
   } while (false)
 
 TEST(JavascriptNames, ModulesAreKnownByEveryWayToLoadThem) {
@@ -105,7 +94,7 @@ TEST(JavascriptNames, WhatIsDeclaredHereIsNotTheGlobal) {
     auto facts = facts_of(source);
     for (const Fact& f : facts)
       EXPECT_FALSE(f.name.starts_with("process.") || f.name == "child_process" || f.name == "fetch" || f.name == "eval")
-          << source << "\n" << words(facts);
+          << source << "\n" << words_of(facts);
   }
 }
 
@@ -146,7 +135,7 @@ TEST(JavascriptCode, ConstantsThatAreRunAreReadToo) {
   EXPECT_FACT("eval(x)", kConstruct, "dynamic-code");
   EXPECT_FACT("eval('(((')", kConstruct, "unparsable-code");
   auto facts = facts_of("setTimeout(() => 1, 5); setInterval(f, 1); eval(`1`)");
-  EXPECT_FALSE(has(facts, FactKind::kConstruct, "dynamic-code")) << words(facts);
+  EXPECT_FALSE(has_fact(facts, FactKind::kConstruct, "dynamic-code")) << words_of(facts);
 }
 
 TEST(JavascriptFacts, PathsAreNormalised) {
@@ -168,10 +157,10 @@ TEST(JavascriptFacts, PathsAreNormalised) {
 TEST(JavascriptFacts, CommandsAndHosts) {
   auto facts = facts_of("require('child_process').spawn('sh', ['-c', 'id']); fetch('http://a.example/'); "
                         "require('https').get({hostname: 'b.example', path: '/'}); new WebSocket('ws://c.example')");
-  EXPECT_TRUE(has(facts, FactKind::kCommand, "sh", "sh -c id")) << words(facts);
-  EXPECT_TRUE(has(facts, FactKind::kHost, "http://a.example/"));
-  EXPECT_TRUE(has(facts, FactKind::kHost, "b.example"));
-  EXPECT_TRUE(has(facts, FactKind::kHost, "ws://c.example"));
+  EXPECT_TRUE(has_fact(facts, FactKind::kCommand, "sh", "sh -c id")) << words_of(facts);
+  EXPECT_TRUE(has_fact(facts, FactKind::kHost, "http://a.example/"));
+  EXPECT_TRUE(has_fact(facts, FactKind::kHost, "b.example"));
+  EXPECT_TRUE(has_fact(facts, FactKind::kHost, "ws://c.example"));
 }
 
 TEST(Typescript, TypesAreNotCode) {
@@ -180,18 +169,18 @@ TEST(Typescript, TypesAreNotCode) {
       "let x: typeof import('dgram'); interface I { eval(s: string): Function } type T = {process: string};\n"
       "declare const D: any; function f(a: Function, b?: typeof eval): void {}\n",
       Grammar::kTypescript);
-  for (const Fact& f : facts) EXPECT_TRUE(f.kind != FactKind::kImport && f.name != "eval") << words(facts);
+  for (const Fact& f : facts) EXPECT_TRUE(f.kind != FactKind::kImport && f.name != "eval") << words_of(facts);
 }
 
 TEST(Typescript, CastsHideNothing) {
-  EXPECT_TRUE(has(facts_of("(require as any)('child_' + 'process')", Grammar::kTypescript), FactKind::kImport,
+  EXPECT_TRUE(has_fact(facts_of("(require as any)('child_' + 'process')", Grammar::kTypescript), FactKind::kImport,
                   "child_process"));
-  EXPECT_TRUE(has(facts_of("import cp = require('child_process'); cp!.exec('x')", Grammar::kTypescript), FactKind::kUse,
+  EXPECT_TRUE(has_fact(facts_of("import cp = require('child_process'); cp!.exec('x')", Grammar::kTypescript), FactKind::kUse,
                   "child_process.exec"));
-  EXPECT_TRUE(has(facts_of("(<any>globalThis)['eval']('x')", Grammar::kTypescript), FactKind::kUse, "eval"));
+  EXPECT_TRUE(has_fact(facts_of("(<any>globalThis)['eval']('x')", Grammar::kTypescript), FactKind::kUse, "eval"));
   EXPECT_TRUE(
-      has(facts_of("declare var process: any; process.kill(1)", Grammar::kTypescript), FactKind::kUse, "process.kill"));
-  EXPECT_TRUE(has(facts_of("const a = <b onClick={() => eval(x)}/>", Grammar::kTsx), FactKind::kUse, "eval"));
+      has_fact(facts_of("declare var process: any; process.kill(1)", Grammar::kTypescript), FactKind::kUse, "process.kill"));
+  EXPECT_TRUE(has_fact(facts_of("const a = <b onClick={() => eval(x)}/>", Grammar::kTsx), FactKind::kUse, "eval"));
 }
 
 TEST(JavascriptLimits, HostileShapesEnd) {
@@ -218,16 +207,16 @@ TEST(JavascriptLimits, HostileShapesEnd) {
 }
 
 TEST(Javascript, ADeclarationWithoutAValueMayBeSpelledWithEscapes) {
-  EXPECT_TRUE(has(facts_of("var \\u0061; a = 'child_' + 'process'; require(a)"), FactKind::kImport, "child_process"));
+  EXPECT_TRUE(has_fact(facts_of("var \\u0061; a = 'child_' + 'process'; require(a)"), FactKind::kImport, "child_process"));
 }
 
 TEST(JavascriptLimits, WhatStandsBeforeALotOfCodeIsStillSeen) {
   std::string s = "globalThis['ev' + 'al'](x); require('child_' + 'process');\n";
   for (int i = 0; i < 60000; ++i) s += "console.log.a.b('some text', x.y.z);\n";
   auto facts = facts_of(s);
-  EXPECT_TRUE(has(facts, FactKind::kUse, "eval"));
-  EXPECT_TRUE(has(facts, FactKind::kImport, "child_process"));
-  EXPECT_FALSE(has(facts, FactKind::kUnreadable, "its constants are more than can be put together"));
+  EXPECT_TRUE(has_fact(facts, FactKind::kUse, "eval"));
+  EXPECT_TRUE(has_fact(facts, FactKind::kImport, "child_process"));
+  EXPECT_FALSE(has_fact(facts, FactKind::kUnreadable, "its constants are more than can be put together"));
 }
 
 TEST(JavascriptText, NestedRepetition) {

@@ -51,8 +51,17 @@ class Walk {
     return model_.value(i < call.arguments.size() ? call.arguments[i] : kUnknownValue);
   }
 
+  // facts_lint.cc
+  std::string_view last_name(NodeId n) const;
+  void look_at_comparison(NodeId n);
+  void look_at_assignment(NodeId n);
+  void look_at_habits(const Model::Call& call, NodeId n);
+  void look_at_order();
+
   Model model_;
   FactList facts_;
+  std::vector<NodeId> csrf_;
+  std::uint32_t method_override_ = 0;  // where the last one is
   std::unordered_map<std::string, int> uses_;
   int nesting_;
   int* nested_left_;

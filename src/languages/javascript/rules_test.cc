@@ -224,6 +224,27 @@ TEST(JavascriptRules, Lint) {
   EXPECT_TRUE(look("eval('2 * 2')").has("js-eval-constant", "warning"));
 }
 
+// The rest of what ESLint's security plugin looks for, each with a neighbour that is fine.
+TEST(JavascriptRules, HabitsThatLetOthersIn) {
+  EXPECT_TRUE(look("new RegExp(process.argv[2])").has("js-computed-regex"));
+  EXPECT_FALSE(look("new RegExp('a+b')").has("js-computed-regex"));
+  EXPECT_FALSE(look("new RegExp(/a+b/, 'g')").has("js-computed-regex"));
+  EXPECT_TRUE(look("o[name] = value", VerifyLevel::kStrict).has("js-computed-property"));
+  EXPECT_FALSE(look("o[name] = value").has("js-computed-property"));
+  EXPECT_FALSE(look("o['a'] = value; o[0] = value", VerifyLevel::kStrict).has("js-computed-property"));
+  EXPECT_TRUE(look("if (user.password === guess) f()").has("js-timing-comparison"));
+  EXPECT_TRUE(look("if (given != api_key) f(); if (given != apiToken) g()").has("js-timing-comparison"));
+  EXPECT_FALSE(look("if (token === null || token === undefined || token == 'x' || token.length === n) f()").has("js-timing-comparison"));
+  EXPECT_TRUE(look("const b = new Buffer(8)").has("js-old-buffer"));
+  EXPECT_TRUE(look("const b = Buffer('x')").has("js-old-buffer"));
+  EXPECT_FALSE(look("const b = Buffer.from('x'), c = Buffer.alloc(8)").has("js-old-buffer"));
+  EXPECT_TRUE(look("template.escapeMarkup = false").has("js-escape-off", "warning"));
+  EXPECT_FALSE(look("template.escapeMarkup = true").has("js-escape-off"));
+  const std::string both = "const express = require('express'), app = express();";
+  EXPECT_TRUE(look((both + "app.use(express.csrf()); app.use(express.methodOverride())")).has("js-csrf-order"));
+  EXPECT_FALSE(look((both + "app.use(express.methodOverride()); app.use(express.csrf())")).has("js-csrf-order"));
+}
+
 // SEEDS 2.1: the blocked patterns for JavaScript, each as a program.
 TEST(JavascriptRules, WhatTheFoundingVerifierBlocks) {
   for (const char* source : {"require('child_process')", "const c = child_process.exec('x')",

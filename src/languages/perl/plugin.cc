@@ -12,12 +12,7 @@ constexpr std::array<std::string_view, 1> kExtensions = {".pl"};
 constexpr std::array<std::string_view, 1> kInterpreters = {"perl"};
 constexpr std::array kTools = {Tool{ToolUse::kRun, "perl", "perl"}};
 
-Result<RunStep> run(const BuildInput& in) {
-  RunStep step;
-  TRY_SET(std::string perl, need_tool(in, kPerl, "perl"));
-  step.argv = {std::move(perl), in_work(in.sources.main)};
-  return step;
-}
+Result<RunStep> run(const BuildInput& in) { return run_script(in, kPerl, "perl"); }
 
 }  // namespace
 

@@ -59,6 +59,8 @@ std::vector<Fact> Analyser::run() {
 }
 
 void Analyser::visit(NodeId n) {
+  resources(n);
+  quality(n);
   switch (t_.kind(n)) {
     case K::kImport:
       on_import(n);
@@ -173,7 +175,8 @@ void Analyser::on_import_from(NodeId n) {
       report_through(c, dotted, name);
     } else {
       if (is_submodule(canonical, name)) fact(FactKind::kImport, canonical + "." + name, "", c);
-      fact(FactKind::kUse, canonical + "." + name, "reference", c);
+      if (!only_asks(name_value(canonical + "." + name), c))
+        fact(FactKind::kUse, canonical + "." + name, "reference", c);
     }
     if (is_hard_dunder(name) && name != "__import__") construct("dunder-walk", name, c);
   }
@@ -217,7 +220,22 @@ void Analyser::on_identifier(NodeId n) {
   if (field == "function" && kind == K::kCall) return;  // on_call says it with more detail
   if (field == "object" && kind == K::kAttribute) return;
   if (bound == ~0u && spelling == "open" && kind != K::kAssignment) return;
-  for (const Value& v : eval(n)) report_name(v, n, "reference");
+  for (const Value& v : eval(n))
+    if (!only_asks(v, n)) report_name(v, n, "reference");
+}
+
+// isinstance(f, types.FunctionType) asks, it builds nothing.
+bool Analyser::only_asks(const Value& v, NodeId n) const {
+  if (!v.is(Kind::kName) ||
+      (v.text != "types.FunctionType" && v.text != "types.LambdaType" && v.text != "types.CodeType"))
+    return false;
+  NodeId up = t_.parent(n);
+  if (t_.kind(up) == K::kTuple) up = t_.parent(up);
+  if (t_.kind(up) == K::kComparison || t_.kind(up) == K::kType || t_.kind(up) == K::kImportFrom) return true;
+  if (t_.kind(up) != K::kArguments) return false;
+  std::string_view called = t_.text(t_.field(t_.parent(up), "function"));
+  return (called == "isinstance" || called == "issubclass") &&
+         s_.lookup(s_.scope_of(up), s_.name_of(t_.field(t_.parent(up), "function"))) == ~0u;
 }
 
 void Analyser::on_attribute(NodeId n) {
@@ -242,7 +260,7 @@ void Analyser::on_attribute(NodeId n) {
           (t_.kind(parent) == K::kSubscript && tree_.field(n) == "value") || t_.kind(parent) == K::kComparison;
       if (!single) construct("environment-dump", v.text, n);
     }
-    report_name(v, n, "reference");
+    if (!only_asks(v, n)) report_name(v, n, "reference");
   }
 }
 
@@ -270,7 +288,15 @@ void Analyser::on_subscript(NodeId n) {
     constant = constant && (k.known_string() || k.is(Kind::kInt));
     if (k.known_string()) dunder_text(k.text, key);
   }
+  NodeId up = t_.parent(n);
+  bool set = (t_.kind(up) == K::kAssignment || t_.kind(up) == K::kAugmented) && tree_.field(n) == "left";
   for (const Value& o : objects) {
+    if (o.is(Kind::kName) && o.text == "os.environ")
+      for (const Value& k : keys) {
+        bool changes = set || tree_.kind(up) == "delete_statement";
+        if (changes || (k.known_string() && names_secret(k.text)))
+          construct(changes ? "environment-change" : "environment-secret", k.known_string() ? k.text : "?", n);
+      }
     bool modules = o.is(Kind::kName) && o.text == "sys.modules";
     bool names = o.is(Kind::kDictOf) || (o.is(Kind::kName) && o.text == "builtins");
     bool own_module = t_.kind(key) == K::kIdentifier && t_.text(key) == "__name__";

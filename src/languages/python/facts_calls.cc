@@ -14,9 +14,16 @@ bool among(std::string_view name, std::initializer_list<std::string_view> list) 
 
 // Functions that take a text and run it as Python.
 bool runs_text(std::string_view name) {
-  return among(name,
-               {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "profile.run", "cProfile.runctx",
-                "pdb.run", "pdb.runeval", "trace.Trace.run", "cProfile.Profile.run", "doctest.debug_src"});
+  return among(name, {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "profile.run",
+                      "cProfile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "numpy.testing.runstring",
+                      "cProfile.Profile.run", "doctest.debug_src"});
+}
+
+// Libraries whose functions evaluate a text that looks like an expression or a template.
+bool evaluates_text(std::string_view name) {
+  return among(name, {"pandas.eval", "pandas.DataFrame.query", "pandas.DataFrame.eval", "sympy.sympify",
+                      "sympy.parse_expr", "numexpr.evaluate", "jinja2.Template", "jinja2.Environment.from_string",
+                      "mako.template.Template", "flask.render_template_string"});
 }
 
 bool is_weak_crypto(std::string_view name) {
@@ -89,8 +96,16 @@ void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
             {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort", "builtins.input", "time.sleep"}))
     last_exit_ = name == "time.sleep" ? last_exit_ : n;
   if (starts_process(name)) last_spawn_ = n;
+  if (name.starts_with("re.")) regex_call(f, n, a);
   std::string detail = "call";
-  if (NodeId shell = a.keyword("shell"); shell != kNoNode && t_.kind(shell) != K::kFalse) detail += " shell=True";
+  // subprocess.run(command, **{'shell': True}): what the two stars bring is not followed further than the word.
+  if (name.starts_with("subprocess.") && t_.text(n).find("**") != std::string_view::npos &&
+      (tree_.text().find("'shell'") != std::string_view::npos ||
+       tree_.text().find("\"shell\"") != std::string_view::npos ||
+       tree_.text().find("shell=True") != std::string_view::npos))
+    detail += " shell=True";
+  else if (NodeId shell = a.keyword("shell"); shell != kNoNode && t_.kind(shell) != K::kFalse)
+    detail += " shell=True";
   if (name == "os.system" || name == "os.popen") {
     Values commands = eval(a.at(0));
     bool clear = !commands.empty() && std::all_of(commands.begin(), commands.end(), [](const Value& v) {
@@ -110,6 +125,23 @@ void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
     NodeId security = a.keyword("usedforsecurity");
     if (security == kNoNode || t_.kind(security) != K::kFalse) construct("weak-crypto", name, n);
   }
+  if (name.ends_with("RSA.generate") || name.ends_with("DSA.generate") || name.ends_with("rsa.generate_private_key") ||
+      name.ends_with("dsa.generate_private_key"))
+    for (const Value& v : eval(name.ends_with("key") ? a.get(1, "key_size") : a.get(0, "bits")))
+      if (v.is(Kind::kInt) && v.number < 2048)
+        construct("weak-crypto", cat(name, " of ", std::to_string(v.number), " bits"), n);
+  if (name == "hmac.new" || name == "hmac.digest" || name == "hashlib.pbkdf2_hmac")
+    for (const Value& v : eval(name == "hashlib.pbkdf2_hmac" ? a.get(0, "hash_name")
+                                                             : a.get(2, name == "hmac.new" ? "digestmod" : "digest")))
+      if (among(v.text, {"md5", "sha1", "hashlib.md5", "hashlib.sha1"}))
+        construct("weak-crypto", cat(name, " with ", v.text), n);
+  if ((name == "os.getenv" || name == "os.environ.get" || name == "os.environ.pop"))
+    if (auto variable = e_.constant(a.get(0, "key")); variable && names_secret(*variable))
+      construct("environment-secret", *variable, n);
+  if (evaluates_text(name) || name.ends_with(".query"))
+    if (auto text = e_.constant(a.at(0)); text && text->find("__") != std::string::npos)
+      if (std::size_t at = text->find("__"); text->find("__", at + 2) != std::string::npos)
+        construct("dunder-walk", text->substr(at, 60), n);
   if (name == "hashlib.new")
     if (auto hash = e_.constant(a.get(0, "name")); hash && among(*hash, {"md5", "MD5", "sha1", "SHA1", "md4"}))
       construct("weak-crypto", *hash, n);
@@ -282,6 +314,11 @@ void Analyser::code_call(const Value& f, NodeId n, const Arguments& a) {
   NodeId source = a.get(0, name == "builtins.eval" ? "expression" : name.starts_with("builtins.") ? "source" : "stmt");
   Values sources = eval(source);
   bool all = source != kNoNode;
+  if (NodeId setup = runs_text(name) ? a.get(1, "setup") : kNoNode; setup != kNoNode) {
+    for (const Value& v : eval(setup))
+      if (v.known_string()) nested(v.text, n, false);
+    all = all || sources.empty();
+  }
   for (const Value& v : sources) {
     bool compiled = v.is(Kind::kObject) && v.text == "builtins.compile";
     if (v.known_string())

@@ -11,6 +11,16 @@ namespace {
 constexpr std::uint32_t kBusy = ~0u;
 constexpr std::size_t kMostBytes = 32u << 20;
 
+// How many values a value holds, itself and those in its items, counted as far as `most`.
+std::size_t weight(const Value& v, std::size_t most) {
+  std::size_t count = 1;
+  for (const Value& item : v.items) {
+    if (count >= most) break;
+    count += weight(item, most - count);
+  }
+  return count;
+}
+
 }  // namespace
 
 Value unknown_value() { return {}; }
@@ -113,6 +123,12 @@ const Values& Evaluator::eval(NodeId n, int depth, bool keep) {
   if (v.empty()) v.push_back(unknown_value());
   for (Value& each : v) {
     if (each.text.size() > kMaxConstant || each.items.size() > kMostItems * 2) each = unknown_value();
+    // Lists of lists that hold themselves through a loop double with every turn, and are copied each time.
+    if (!each.items.empty()) {
+      std::size_t held = weight(each, kMostItems * 2 + 1);
+      steps_ += held / 4;
+      if (held > kMostItems * 2) each = unknown_value();
+    }
     bytes_ += each.text.size();
     if (bytes_ > kMostBytes) each = unknown_value();
   }

@@ -93,6 +93,17 @@ std::optional<Values> Evaluator::fold_reflection(const Value& f, const Arguments
     }
     return out;
   }
+  if (name == "builtins.dict" && a.positional.size() == 1) {  // dict(inspect.getmembers(os))
+    for (const Value& v : eval(a.at(0), depth))
+      if (v.is(Kind::kDictOf)) return one(v);
+    return std::nullopt;
+  }
+  if (name == "inspect.getmembers" || name == "inspect.getmembers_static") {
+    Values out, objects = eval(a.at(0), depth);
+    for (const Value& o : objects)
+      add_values(out, o.is(Kind::kName) ? member(o, "__dict__", depth) : one(unknown_value()));
+    return out;
+  }
   if (name == "builtins.vars" || name == "builtins.globals" || name == "builtins.locals") {
     if (!a.positional.empty()) {
       Values out, objects = eval(a.at(0), depth);

@@ -1,6 +1,7 @@
 // What texts themselves give away: secrets, statements of SQL put together from parts, parent folders, names of a walk.
 #include <algorithm>
 
+#include "base/strings.h"
 #include "languages/python/facts_walk.h"
 
 namespace hotcell::python {
@@ -8,17 +9,10 @@ namespace {
 
 bool is_upper_or_digit(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  return out;
-}
-
 bool is_sql(std::string_view text) {
   std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return false;
-  std::string head = lowered(text.substr(begin, 200));
+  std::string head = ascii_lower(text.substr(begin, 200));
   auto has = [&](std::string_view word) { return head.find(word) != std::string::npos; };
   return (head.starts_with("select ") && has(" from ")) || head.starts_with("insert into ") ||
          (head.starts_with("update ") && has(" set ")) || head.starts_with("delete from ") ||
@@ -46,6 +40,7 @@ bool Analyser::built_from_parts(NodeId n) {
 
 void Analyser::on_string(NodeId n) {
   std::string_view raw = t_.text(n);
+  if (raw.find('`') < raw.find_first_of("\"'")) fact(FactKind::kUnreadable, "`…` is no Python", "", n);
   if (raw.size() < 6) return;
   bool statement = t_.kind(t_.parent(n)) == K::kExpressionStatement;  // a docstring
   if (statement) return;
@@ -66,6 +61,7 @@ void Analyser::on_string(NodeId n) {
   if (raw.find("../../") != std::string_view::npos || (raw.find("/../") != std::string_view::npos && raw.size() >= 18))
     construct("path-traversal", std::string(raw.substr(0, 80)), n);
   check_secret(raw, n);
+  check_markup(raw, inner, n);
   if (evaluates_annotations_ && raw.find('(') != std::string_view::npos)
     if (auto text = e_.constant(n)) nested(*text, n, true);  // what get_type_hints would evaluate
 }
@@ -84,7 +80,7 @@ void Analyser::check_secret(std::string_view text, NodeId at) {
       return construct("secret-literal", "an access token", at);
   }
   // name = "…" inside a text: configuration that is carried along.
-  std::string low = lowered(text.substr(0, 4096));
+  std::string low = ascii_lower(text.substr(0, 4096));
   for (std::string_view word :
        {"api_key", "api-key", "apikey", "api_secret", "secret_key", "password", "passwd", "auth_token"}) {
     std::size_t hit = low.find(word);
@@ -99,6 +95,13 @@ void Analyser::check_secret(std::string_view text, NodeId at) {
       ++length;
     if (length >= 16) return construct("secret-literal", std::string(word), at);
   }
+}
+
+bool names_secret(std::string_view variable) {
+  for (std::string_view word :
+       {"SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY"})
+    if (variable.find(word) != std::string_view::npos) return true;
+  return false;
 }
 
 }  // namespace hotcell::python

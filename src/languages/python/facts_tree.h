@@ -111,7 +111,7 @@ class PyTree {
   NodeId parent(NodeId n) const { return tree_.parent(n); }
   NodeId first_named(NodeId n) const;
   NodeId next_named(NodeId n) const;  // the next sibling; comments are left out
-  std::string_view text(NodeId n) const { return tree_.text(n); }
+  std::string_view text(NodeId n) const { return n == kNoNode ? std::string_view() : tree_.text(n); }
   std::string name(NodeId identifier) const;  // as Python compares it: normalised
 
  private:

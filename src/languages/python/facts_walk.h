@@ -1,5 +1,6 @@
 // One walk over a source: every reference, call, import and text that may be worth a fact.
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,6 +34,7 @@ class Analyser {
   void on_pattern(NodeId n);
   void close_loops(NodeId n);
   void report_name(const Value& v, NodeId at, std::string_view detail);
+  bool only_asks(const Value& v, NodeId n) const;
   void report_through(NodeId at, std::string_view holder, std::string_view name);
 
   // facts_dunder.cc
@@ -53,6 +55,21 @@ class Analyser {
   void attribute_by_text(NodeId object, NodeId name, NodeId at);
   bool only_parameters(NodeId n);
   void nested(const std::string& source, NodeId at, bool must_parse);
+
+  // facts_resources.cc
+  void resources(NodeId n);
+  bool never_ends(NodeId loop);
+  void endless_recursion(NodeId function);
+  void lock_order(NodeId item);
+
+  // facts_quality.cc
+  void quality(NodeId n);
+  std::string last_name(NodeId n, int depth = 0);
+  void on_comparison(NodeId n);
+  void on_match(NodeId n);
+  void named_call(NodeId n);
+  void regex_call(const Value& f, NodeId n, const Arguments& a);
+  void check_markup(std::string_view raw, std::string_view inner, NodeId n);
 
   // facts_files.cc
   void file_call(const Value& f, NodeId n, const Arguments& a);
@@ -80,9 +97,11 @@ class Analyser {
   NodeId last_exit_ = 0, last_spawn_ = 0;
   bool dynamic_getattr_ = false, evaluates_annotations_ = false;
   std::vector<std::pair<std::string, NodeId>> dunder_texts_;
+  std::set<std::pair<std::string_view, std::string_view>> lock_pairs_;  // taken one inside the other
   int nested_count_ = 0;
 };
 
 bool is_hard_dunder(std::string_view name);
+bool names_secret(std::string_view variable);  // AWS_SECRET_ACCESS_KEY, DB_PASSWORD
 
 }  // namespace hotcell::python

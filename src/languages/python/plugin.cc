@@ -80,7 +80,7 @@ Result<void> prepare_warm(const BuildInput& in, std::span<const OutputFile>, Run
 
 // A runner of ours, as the text of -c: no file of it is in the program's folder.
 Result<void> make_rich(const BuildInput& in, RunStep& step) {
-  step.argv = {step.argv[0], "-c", std::string(warm_prelude("rich.py")), in_work(kNotesFile), in_work(in.sources.main)};
+  step.argv = {step.argv[0], "-c", cat(warm_prelude("show.py"), warm_prelude("rich.py")), in_work(kNotesFile), in_work(in.sources.main)};
   step.notes = true;
   return {};
 }

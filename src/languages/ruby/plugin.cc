@@ -12,12 +12,7 @@ constexpr std::array<std::string_view, 1> kExtensions = {".rb"};
 constexpr std::array<std::string_view, 1> kInterpreters = {"ruby"};
 constexpr std::array kTools = {Tool{ToolUse::kRun, "ruby", "ruby"}};
 
-Result<RunStep> run(const BuildInput& in) {
-  RunStep step;
-  TRY_SET(std::string ruby, need_tool(in, kRuby, "ruby"));
-  step.argv = {std::move(ruby), in_work(in.sources.main)};
-  return step;
-}
+Result<RunStep> run(const BuildInput& in) { return run_script(in, kRuby, "ruby"); }
 
 }  // namespace
 

@@ -14,7 +14,7 @@ const KindTable<Kind>::Names kKinds = {
     {"call_expression", Kind::kCall}, {"macro_invocation", Kind::kMacro}, {"attribute", Kind::kAttribute},
     {"foreign_mod_item", Kind::kForeignMod}, {"unsafe", Kind::kUnsafe}, {"token_tree", Kind::kTokenTree},
     {"metavariable", Kind::kMetavariable}, {"string_literal", Kind::kString}, {"raw_string_literal", Kind::kRawString},
-    {"pointer_type", Kind::kPointerType}};
+    {"pointer_type", Kind::kPointerType}, {"let_condition", Kind::kLet}, {"parameter", Kind::kParameter}};
 
 bool one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   for (auto n : names)
@@ -235,7 +235,16 @@ void Walk::run() {
       }
       case Kind::kLet: {
         NodeId pattern = tree_.child_by_field(n, "pattern"), value = tree_.child_by_field(n, "value");
+        if (pattern != kNoNode && tree_.is(pattern, "tuple_struct_pattern")) {  // if let Ok(path) = env::var("X")
+          auto inside = tree_.named_children(pattern);
+          pattern = inside.size() == 2 ? inside[1] : kNoNode;
+        }
         if (pattern != kNoNode && value != kNoNode && kind(pattern) == Kind::kIdentifier) constants_.set(tree_.text(pattern), constant(value));
+        break;
+      }
+      case Kind::kParameter: {  // another thing than the variable of that name elsewhere
+        NodeId pattern = tree_.child_by_field(n, "pattern");
+        if (pattern != kNoNode && kind(pattern) == Kind::kIdentifier) constants_.set(tree_.text(pattern), std::nullopt);
         break;
       }
       case Kind::kCall: see_call(n); break;
@@ -261,6 +270,13 @@ namespace hotcell {
 
 std::vector<Fact> rust_facts(const SyntaxTree& tree) {
   FactList facts;
+  see_bidi(tree.text(), facts);
+  // What print!(…) is given is code, but tokens to the grammar: without the mark it is a call like any other.
+  if (std::string plain = rust::without_macro_marks(tree.text()); !plain.empty() && !tree.has_error())
+    if (auto again = parse_source(Grammar::kRust, plain); again.ok() && !again.value().has_error()) {
+      rust::Walk(again.value(), facts).run();
+      return facts.take();
+    }
   rust::Walk(tree, facts).run();
   return facts.take();
 }

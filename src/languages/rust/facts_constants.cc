@@ -97,7 +97,8 @@ std::optional<std::string> Walk::method_value(NodeId call, int depth) {
   NodeId receiver = tree_.child_by_field(f, "value");
   std::string_view method = tree_.text(tree_.child_by_field(f, "field"));
   if (one_of(method, {"to_string", "to_owned", "into", "as_str", "as_ref", "clone", "to_path_buf", "as_path", "as_ptr", "as_bytes",
-                      "unwrap", "as_os_str", "to_str", "into_string", "trim", "cast"}))
+                      "unwrap", "expect", "unwrap_or_default", "as_os_str", "to_str", "into_string", "trim", "cast", "to_string_lossy",
+                      "into_os_string", "as_deref", "ok", "into_boxed_str", "display"}))
     return constant(receiver, depth + 1);
   auto arguments = tree_.named_children(tree_.child_by_field(call, "arguments"));
   if (method == "join" && arguments.size() == 1) {
@@ -145,6 +146,13 @@ std::optional<std::string> Walk::constant(NodeId n, int depth) {
       if (tree_.is(f, "field_expression")) return method_value(n, depth);
       if (tree_.text(f).size() > 128) return std::nullopt;
       std::string name = plain_path(tree_.text(f));
+      if (name.ends_with("var") || name.ends_with("var_os"))
+        for (const std::string& meaning : resolve(name))
+          if (one_of(meaning, {"std::env::var", "std::env::var_os"})) {
+            auto arguments = tree_.named_children(tree_.child_by_field(n, "arguments"));
+            auto variable = arguments.size() == 1 ? constant(arguments[0], depth + 1) : std::nullopt;
+            return variable ? std::optional(environment_path(*variable)) : std::nullopt;
+          }
       for (std::string_view made : {"String::from", "Path::new", "PathBuf::from", "OsStr::new", "OsString::from", "CString::new", "Cow::from"})
         if (name == made || name.ends_with(cat("::", made))) {
           auto arguments = tree_.named_children(tree_.child_by_field(n, "arguments"));

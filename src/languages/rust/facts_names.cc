@@ -19,16 +19,18 @@ constexpr Members kMembers[] = {
     {"std::process", " Command "},
     {"std::mem", " transmute transmute_copy "},
     {"std::arch", " asm global_asm naked_asm "},
-    {"std::fs", " File OpenOptions read read_to_string read_dir read_link write copy rename remove_file remove_dir remove_dir_all "
-                "create_dir create_dir_all set_permissions hard_link metadata canonicalize "},
+    {"std::fs",
+     " File OpenOptions read read_to_string read_dir read_link write copy rename remove_file remove_dir remove_dir_all "
+     "create_dir create_dir_all set_permissions hard_link metadata canonicalize "},
     {"std::net", " TcpStream TcpListener UdpSocket ToSocketAddrs "},
     {"std::os::unix::fs", " symlink chroot chown fchown lchown PermissionsExt "},
     {"std::os::unix::net", " UnixStream UnixListener UnixDatagram "},
     {"std::os::unix::process", " CommandExt "},
     {"std::os", " unix linux fd "},
     {"std::os::unix", " process fs net "},
-    {"libc", " system popen execl execlp execle execv execve execvp fork vfork clone syscall ptrace dlopen dlsym mmap mprotect "
-             "kill setuid setgid socket connect open unlink mount unshare setns chroot prctl "},
+    {"libc",
+     " system popen execl execlp execle execv execve execvp fork vfork clone syscall ptrace dlopen dlsym mmap mprotect "
+     "kill setuid setgid socket connect open unlink mount unshare setns chroot prctl "},
 };
 
 bool separates(char c) { return !is_word_char(c) && c != ':' && c != '$'; }
@@ -82,7 +84,8 @@ std::vector<std::string> Walk::resolve(std::string_view text) const {
       std::size_t end = p.find("::");
       std::string head = p.substr(0, end);
       // Through the program's own modules to what they re-export.
-      while (end != std::string::npos && (head == "crate" || head == "self" || head == "super" || modules_.contains(head)) &&
+      while (end != std::string::npos &&
+             (head == "crate" || head == "self" || head == "super" || modules_.contains(head)) &&
              !(aliases_.contains(head) && !modules_.contains(head))) {
         p.erase(0, end + 2);
         end = p.find("::");
@@ -99,7 +102,8 @@ std::vector<std::string> Walk::resolve(std::string_view text) const {
       if (it == aliases_.end())
         for (const std::string& glob : globs_)
           for (const Members& m : kMembers)
-            if (m.module == glob && m.names.find(cat(" ", head, " ")) != std::string_view::npos) out.push_back(cat(glob, "::", p));
+            if (m.module == glob && m.names.find(cat(" ", head, " ")) != std::string_view::npos)
+              out.push_back(cat(glob, "::", p));
       if (!moved) out.push_back(std::move(p));
     }
     open = std::move(next);
@@ -109,8 +113,9 @@ std::vector<std::string> Walk::resolve(std::string_view text) const {
 
 void Walk::use(std::string_view path, std::string_view how, NodeId n) {
   for (std::string& meaning : resolve(path)) {
-    bool outside = meaning.starts_with("std::process") || meaning.starts_with("libc") || meaning.starts_with("std::fs") ||
-                   meaning.starts_with("std::os") || meaning.starts_with("std::arch") || meaning.starts_with("std::net");
+    bool outside = meaning.starts_with("std::process") || meaning.starts_with("libc") ||
+                   meaning.starts_with("std::fs") || meaning.starts_with("std::os") ||
+                   meaning.starts_with("std::arch") || meaning.starts_with("std::net");
     if (!outside && ++said_[meaning] > kMostPlaces) continue;
     add(FactKind::kUse, std::move(meaning), std::string(how), n);
   }
@@ -131,7 +136,8 @@ void Walk::see_use(NodeId declaration, bool report) {
     if (item.node == kNoNode || item.prefix.size() > 512) continue;
     std::string_view k = tree_.kind(item.node);
     if (k == "scoped_use_list" || k == "use_list") {
-      NodeId head = tree_.child_by_field(item.node, "path"), list = k == "use_list" ? item.node : tree_.child_by_field(item.node, "list");
+      NodeId head = tree_.child_by_field(item.node, "path"),
+             list = k == "use_list" ? item.node : tree_.child_by_field(item.node, "list");
       std::string prefix = head == kNoNode ? item.prefix : join(item.prefix, plain_path(tree_.text(head)));
       for (NodeId c = list == kNoNode ? kNoNode : tree_.first_child(list); c != kNoNode; c = tree_.next_sibling(c))
         if (tree_[c].named) left.push_back({c, prefix});
@@ -143,8 +149,10 @@ void Walk::see_use(NodeId declaration, bool report) {
       as = tree_.child_by_field(item.node, "alias");
     }
     if (name == kNoNode) continue;
-    std::string path = k == "use_wildcard" ? plain_path(tree_.text(tree_.first_child(item.node) == kNoNode ? item.node : tree_.first_child(item.node)))
-                                           : plain_path(tree_.text(name));
+    std::string path =
+        k == "use_wildcard"
+            ? plain_path(tree_.text(tree_.first_child(item.node) == kNoNode ? item.node : tree_.first_child(item.node)))
+            : plain_path(tree_.text(name));
     if (path == "self" && !item.prefix.empty()) path.clear();
     path = join(item.prefix, path);
     if (path == "core" || path.starts_with("core::")) path.replace(0, 4, "std");
@@ -153,7 +161,8 @@ void Walk::see_use(NodeId declaration, bool report) {
         if (globs_.size() < kMostGlobs) globs_.push_back(path);
       } else {
         std::size_t last = path.rfind("::");
-        alias(as != kNoNode ? tree_.text(as) : std::string_view(path).substr(last == std::string::npos ? 0 : last + 2), path);
+        alias(as != kNoNode ? tree_.text(as) : std::string_view(path).substr(last == std::string::npos ? 0 : last + 2),
+              path);
       }
       continue;
     }

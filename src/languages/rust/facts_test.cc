@@ -1,14 +1,26 @@
 #include <gtest/gtest.h>
 
-#define HOTCELL_TEST_RUST
-#include "languages/fact_testing.h"
+#include "languages/analysers.h"
+#include "languages/verify_testing.h"
 
 using namespace hotcell;
-using namespace hotcell::testing_facts;
+using namespace hotcell::testing_rules;
 
 namespace {
 
+Judged judged(Grammar grammar, const std::string& text, VerifyLevel level) {
+  static const std::vector<Rule> rules = rules_of("rust");
+  return judge_source(grammar, rust_facts, rules, text, level);
+}
+
 const char* const kHostile[] = {
+    R"x(fn main(){ std::fs::write(std::env::var("OUT").unwrap(), "x").unwrap(); })x",
+    R"x(use std::{env, fs::File};
+fn main(){ if let Some(p) = env::var_os("OUT") { File::create(p).unwrap(); } })x",
+    R"x(fn main(){ print!("{}", std::fs::read_to_string(std::env::var("IN").unwrap()).unwrap()); })x",
+    R"x(use std::path::Path;
+fn main(){ println!("{:?}", std::fs::read(Path::new("/etc").join("shadow"))); })x",
+    "fn main(){ let a = \"x\xe2\x80\xae y\"; println!(\"{a}\"); }",
     R"x(fn main(){ std::process::Command::new("sh").spawn(); })x",
     R"x(use std::process::Command;
 fn main(){ Command::new("ls").output(); })x",
@@ -101,6 +113,10 @@ fn main(){})x",
 };
 
 const char* const kBenign[] = {
+    R"x(use std::env;
+fn main(){ println!("{} {}", env::var("HOME").unwrap_or_default(), std::fs::read_to_string("a.txt").is_ok()); })x",
+    R"x(fn f(p: &str) -> bool { std::fs::read(p).is_ok() }
+fn main(){ let p = std::env::var("X").unwrap_or_default(); assert!(!f("a"), "{}", p); })x",
     R"x(fn main(){ println!("unsafe {{ }}"); })x",
     R"x(// std::process::Command
 /* asm!("x") */
@@ -197,7 +213,7 @@ TEST(RustFacts, HostileSnippetsAreErrorsUnderBothLevels) {
 TEST(RustFacts, BenignSnippetsAreQuiet) {
   for (const char* text : kBenign) {
     auto j = judged(Grammar::kRust, text, VerifyLevel::kDefault);
-    EXPECT_FALSE(j.parse_error) << text;
+    EXPECT_TRUE(j.parsed) << text;
     EXPECT_EQ(j.count("error") + j.count("warning"), 0) << text << "\n" << j.words();
     auto s = judged(Grammar::kRust, text, VerifyLevel::kStrict);
     EXPECT_EQ(s.count("error"), 0) << text << "\n" << s.words();
@@ -205,20 +221,20 @@ TEST(RustFacts, BenignSnippetsAreQuiet) {
 }
 
 TEST(RustData, VerifierRows) {
-  for (const auto& line : data_lines("attacks/verifier.jsonl")) {
-    if (json_string(line, "lang") != "rust") continue;
-    bool flag = json_string(line, "expect") == "flag";
+  for (const auto& line : rows_of("attacks/verifier.jsonl")) {
+    if (json_text(line, "lang") != "rust") continue;
+    bool flag = json_text(line, "expect") == "flag";
     for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
-      EXPECT_EQ(judged(Grammar::kRust, json_string(line, "code"), level).count("error") > 0, flag) << line;
+      EXPECT_EQ(judged(Grammar::kRust, json_text(line, "code"), level).count("error") > 0, flag) << line;
   }
 }
 
 TEST(RustData, HumanEvalIsClean) {
-  for (const auto& line : data_lines("humaneval-x/rust.jsonl")) {
-    std::string text = json_string(line, "declaration") + json_string(line, "canonical_solution") + json_string(line, "test");
+  for (const auto& line : rows_of("humaneval-x/rust.jsonl")) {
+    std::string text = json_text(line, "declaration") + json_text(line, "canonical_solution") + json_text(line, "test");
     for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict}) {
       auto j = judged(Grammar::kRust, text, level);
-      EXPECT_FALSE(j.parse_error) << text;
+      EXPECT_TRUE(j.parsed) << text;
       EXPECT_EQ(j.count("error"), 0) << j.words();
     }
   }

@@ -13,8 +13,11 @@ namespace hotcell::rust {
 
 enum class Kind : std::uint8_t {
   kOther, kIdentifier, kScoped, kUse, kExternCrate, kTypeAlias, kMod, kConst, kLet, kCall, kMacro, kAttribute, kForeignMod,
-  kUnsafe, kTokenTree, kMetavariable, kString, kRawString, kPointerType, kLocalName,
+  kUnsafe, kTokenTree, kMetavariable, kString, kRawString, kPointerType, kLocalName, kParameter,
 };
+
+// The text with `print !(x)` for print!(x) and its like, each byte in its place; empty when that would show nothing new.
+std::string without_macro_marks(std::string_view source);
 
 class Walk {
  public:
