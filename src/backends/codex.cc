@@ -1,0 +1,91 @@
+// codex: `codex sandbox -- PROGRAM`, a root of its own made by bubblewrap from a permissions profile that we write, with our
+// filter put on behind it. Run under the program's own uid when we are root: it shows what its caller may read.
+#include <unistd.h>
+
+#include "backends/codex_binary.h"
+#include "backends/tools.h"
+#include "backends/view.h"
+#include "base/strings.h"
+
+namespace hotcell::backends {
+namespace {
+
+// A string of TOML.
+std::string quoted(std::string_view text) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') out += {'\\', static_cast<char>(c)};
+    else if (c < 0x20 || c == 0x7f) out += cat("\\u00", kHex[c >> 4], kHex[c & 15]);
+    else out += static_cast<char>(c);
+  }
+  return out + "\"";
+}
+
+class Codex final : public Backend {
+ public:
+  std::string_view name() const override { return "codex"; }
+  std::string_view what() const override { return "codex sandbox: namespaces and a root of its own"; }
+  std::string_view package() const override { return ""; }
+  bool without_root() const override { return true; }
+  Overhead overhead() const override { return {.memory = 192_MiB, .tasks = 48, .own_rlimits = true}; }
+  Result<std::string> locate(const Settings& settings) const override { return ensure_codex(settings); }
+  std::string installed(const Settings& settings) const override { return find_codex(settings); }
+
+  std::vector<Held> judge(const Policy& p) const override {
+    return {{"files", LayerStatus::kPartial, "all of /etc that an ordinary user reads; the workspace is at its place on the host, not at /work"},
+            {"deny", p.filesystem.deny.empty() ? LayerStatus::kFull : LayerStatus::kNone, "no masks for names that may not exist yet"},
+            {"network", p.network.mode == NetworkMode::kNone ? LayerStatus::kFull : LayerStatus::kNone,
+             p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "codex is not used with the network on"},
+            {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
+            {"processes", LayerStatus::kPartial, "the ceiling is around codex and the program together"},
+            {"memory", LayerStatus::kFull, "around codex and the program together"},
+            {"cpu", LayerStatus::kFull, "of the whole tree"},
+            {"disk", LayerStatus::kPartial, "/work by samples; /tmp is memory"},
+            {"identity", LayerStatus::kFull, "its own user namespace"}};
+  }
+
+  Result<ToolPlan> plan(const ToolRequest& r) const override {
+    ToolPlan out;
+    std::string home = cat(r.scratch, "/codex"), sealed = cat(r.scratch, "/sealed");
+    auto moved = [&](const std::string& word) { return word == "/work" || word.starts_with("/work/") ? cat(r.workspace, word.substr(5)) : word; };
+    TRY_SET(auto shown, view(r));
+    // :minimal is /usr, the links beside it and /etc; the links alone it does not make.
+    std::string config = "[permissions.hotcell.filesystem]\n\":minimal\" = \"read\"\n";
+    auto show = [&](std::string_view path, bool read_only) { config += cat(quoted(path), " = ", read_only ? "\"read\"\n" : "\"write\"\n"); };
+    for (const auto& s : shown) {
+      bool own_place = s.kind == Shown::Kind::kBind && s.source == s.target;
+      if (own_place) show(s.target, s.read_only);
+      else if (s.kind == Shown::Kind::kBind && s.target == "/work") show(r.workspace, s.read_only);
+      else if (s.kind == Shown::Kind::kBind && !s.target.starts_with("/etc/"))
+        return make_error(ErrorCode::kUnsupported, cat("backend codex cannot show ", printable(s.source), " as ", printable(s.target)));
+    }
+    // Its own helper, which it starts inside, and ours.
+    show(cat(home, "/tmp"), true);
+    show(r.tool.substr(0, r.tool.rfind('/')), true);
+    show(sealed, true);
+    config += "[permissions.hotcell.network]\nenabled = false\n";
+    // It refuses to put its helper below the folder for temporary files: that is another one.
+    out.argv = {"/usr/bin/env", cat("HOME=", home), cat("CODEX_HOME=", home), cat("TMPDIR=", home, "-tmp"), "/usr/bin/prlimit",
+                cat("--nofile=", std::max<std::uint32_t>(r.policy.limits.open_files, 64)), cat("--fsize=", r.policy.limits.disk.n), "--core=0", "--",
+                r.tool, r.settings.get("codex.subcommand"), "-P", "hotcell", "-C", moved(r.request.workdir.empty() ? "/work" : r.request.workdir), "--",
+                cat(sealed, kSealed[0]), cat(sealed, kSealed[1]), "/usr/bin/env", "-i"};
+    for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", moved(v)));
+    for (const auto& w : r.request.argv) out.argv.push_back(moved(w));
+    // It makes this folder whatever TMPDIR says. One that somebody uses is not empty.
+    out.after = {{"/usr/bin/rmdir", cat("/tmp/codex-daemon-", r.privileged ? r.id : ::geteuid())}};
+    TRY_SET(out.pieces, seal_pieces(r.policy));
+    for (auto name : {"codex", "codex-tmp"}) out.pieces.push_back({name, "", Piece::Kind::kFolder, 0755, true});
+    out.pieces.push_back({"codex/config.toml", std::move(config)});
+    return out;
+  }
+};
+
+}  // namespace
+
+const Backend* codex() {
+  static const Codex it;
+  return &it;
+}
+
+}  // namespace hotcell::backends

@@ -1,0 +1,42 @@
+// What is put between the walls of a tool and the program. Our system call filter: compiled without a listener, so denied calls
+// answer EPERM by themselves. And what waits where the program is not known yet.
+#include "backends/tools.h"
+#include "base/strings.h"
+#include "core/kernel/seccomp.h"
+#include "sys/file.h"
+
+extern "C" const char hotcell_seal_begin[], hotcell_seal_end[], hotcell_wait_begin[], hotcell_wait_end[];
+
+namespace hotcell::backends {
+
+Result<SeccompRequest> filter_request(const Policy& p) {
+  SeccompRequest request;
+  request.base = p.syscalls.base;
+  request.allow = p.syscalls.allow;
+  request.deny = p.syscalls.deny;
+  request.network_on = p.network.mode != NetworkMode::kNone;
+  request.isolated_network = p.network.mode != NetworkMode::kHost;
+  request.notify = false;
+  if (!p.syscalls.oci_file.empty()) {
+    TRY_SET(request.oci_json, sys::read_file(p.syscalls.oci_file.c_str(), 4 << 20).context("syscalls.file"));
+  }
+  return request;
+}
+
+Result<std::string> filter_bytes(const Policy& p) {
+  TRY_SET(SeccompRequest request, filter_request(p));
+  TRY_SET(SeccompProgram program, plan_seccomp(request));
+  return std::string(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof program.insns[0]);
+}
+
+Result<std::vector<Piece>> seal_pieces(const Policy& policy) {
+  TRY_SET(std::string filter, filter_bytes(policy));
+  std::string seal(hotcell_seal_begin, static_cast<std::size_t>(hotcell_seal_end - hotcell_seal_begin));
+  return std::vector<Piece>{{cat("sealed", kSealed[0]), std::move(seal), Piece::Kind::kFile, 0755}, {cat("sealed", kSealed[1]), std::move(filter)}};
+}
+
+Piece wait_piece(std::string_view prefix) {
+  return {cat(prefix, kWait), std::string(hotcell_wait_begin, static_cast<std::size_t>(hotcell_wait_end - hotcell_wait_begin)), Piece::Kind::kFile, 0755};
+}
+
+}  // namespace hotcell::backends

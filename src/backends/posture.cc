@@ -1,0 +1,65 @@
+#include "backends/posture.h"
+
+#include <map>
+
+#include "base/strings.h"
+#include "sys/file.h"
+
+namespace hotcell::backends {
+namespace {
+
+constexpr std::pair<Layer, std::string_view> kSpaces[] = {{Layer::kUserNs, "user"}, {Layer::kPidNs, "pid"}, {Layer::kMountNs, "mnt"}, {Layer::kNetNs, "net"},
+                                                          {Layer::kIpcNs, "ipc"},   {Layer::kUtsNs, "uts"}, {Layer::kCgroupNs, "cgroup"}};
+
+std::map<std::string, std::string> fields(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (auto line : split(text, '\n')) {
+    auto colon = line.find(':');
+    if (colon != line.npos) out.emplace(std::string(line.substr(0, colon)), std::string(trim(line.substr(colon + 1))));
+  }
+  return out;
+}
+
+bool zero(const std::string& hex) { return !hex.empty() && hex.find_first_not_of('0') == hex.npos; }
+
+}  // namespace
+
+std::vector<std::string> posture_command() {
+  return {"/bin/sh", "-c",
+          "cat /proc/self/status; for n in user pid mnt net ipc uts cgroup; do echo \"ns_$n:$(readlink /proc/self/ns/$n)\"; done; "
+          "while read -r _ at _ how _; do [ \"$at\" = / ] && root=$how; done </proc/self/mounts; echo \"root:$root\"; "
+          "if ls /root >/dev/null 2>&1; then echo home:there; else echo home:hidden; fi; "
+          "if head -c1 /etc/shadow >/dev/null 2>&1; then echo shadow:readable; else echo shadow:hidden; fi; "
+          "echo \"files:$(ulimit -n)\""};
+}
+
+std::vector<LayerReport> read_posture(std::string_view inside, const Backend& backend) {
+  auto f = fields(inside);
+  std::vector<LayerReport> out;
+  auto add = [&](Layer layer, LayerStatus status, std::string detail) { out.push_back({layer, status, std::move(detail)}); };
+  bool guest = backend.guest_kernel();
+  for (auto [layer, name] : kSpaces) {
+    auto theirs = f[cat("ns_", name)];
+    auto ours = sys::read_link(cat("/proc/self/ns/", name).c_str());
+    if (guest) add(layer, LayerStatus::kFull, "a kernel of its own");
+    else if (theirs.empty() || !ours.ok()) add(layer, LayerStatus::kNone, "could not be read back");
+    else if (theirs != ours.value()) add(layer, LayerStatus::kFull, "its own");
+    else add(layer, LayerStatus::kNone, "shared with the host");
+  }
+  bool own_tree = guest || out[2].status == LayerStatus::kFull;  // a mount namespace of its own
+  bool hidden = own_tree && f["home"] == "hidden" && f["shadow"] == "hidden", fixed = f["root"].starts_with("ro");
+  add(Layer::kRootfs, hidden && fixed ? LayerStatus::kFull : hidden ? LayerStatus::kPartial : LayerStatus::kNone,
+      hidden && fixed ? "private root, read-only" : hidden ? "private root, but writable" : "the host's own tree");
+  add(Layer::kLandlockBroad, LayerStatus::kNone, "not used by this backend");
+  add(Layer::kLandlock, LayerStatus::kNone, "not used by this backend");
+  if (guest) add(Layer::kSeccomp, LayerStatus::kFull, "the guest kernel answers every call");
+  else add(Layer::kSeccomp, f["Seccomp"] == "2" ? LayerStatus::kFull : LayerStatus::kNone, f["Seccomp"] == "2" ? "a filter was read back" : "no filter was read back");
+  bool none = zero(f["CapPrm"]) && zero(f["CapEff"]), all_none = none && zero(f["CapBnd"]) && zero(f["CapInh"]);
+  add(Layer::kCapabilities, all_none ? LayerStatus::kFull : none ? LayerStatus::kPartial : LayerStatus::kNone,
+      all_none ? "every set is empty" : none ? "none held; the bounding set is not empty" : "capabilities remain");
+  bool nnp = f["NoNewPrivs"] == "1";
+  add(Layer::kNoNewPrivs, nnp || guest ? LayerStatus::kFull : LayerStatus::kNone, nnp ? "set" : guest ? "of the guest kernel" : "not set");
+  return out;
+}
+
+}  // namespace hotcell::backends

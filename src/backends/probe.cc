@@ -1,0 +1,139 @@
+#include "backends/probe.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "backends/probe_cache.h"
+#include "backends/tool_launcher.h"
+#include "base/strings.h"
+
+namespace hotcell::backends {
+namespace {
+
+std::vector<Trial>& trials() {
+  static std::vector<Trial> list;
+  return list;
+}
+const Trial* find_trial(std::string_view name) {
+  for (const auto& t : trials())
+    if (t.name == name) return &t;
+  return nullptr;
+}
+
+Policy trial_policy(std::string_view name, const Settings& settings) {
+  Policy policy = default_policy();
+  policy.limits.wall = probe_settings().patience;
+  int said = 0;
+  std::string text = name == "codex" ? settings.get("codex.probe_timeout") : "";
+  std::from_chars(text.data(), text.data() + text.size(), said);
+  if (said > 0) policy.limits.wall = std::chrono::milliseconds(said);
+  return policy;
+}
+
+Result<Report> worked(Result<Report> tried) {
+  if (!tried.ok() || tried.value().verdict.status() == RunStatus::kCompleted) return tried;
+  const Report& report = tried.value();
+  auto said = trim(report.err);
+  return make_error(ErrorCode::kUnsupported, cat("the smallest program ended with ", to_string(report.verdict.reason), report.error.empty() ? "" : ": ",
+                                                 report.error, said.empty() ? "" : ": ", printable(said.substr(0, 300))));
+}
+
+Result<Report> try_once(Launcher& launcher, const Policy& policy) {
+  Request request;
+  request.argv = {"/bin/true"};
+  return worked(launcher.run(policy, std::move(request)));
+}
+
+Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
+  const Trial* trial = find_trial(p.name);
+  std::unique_ptr<Launcher> launcher;
+  if (trial == nullptr) {
+    ToolOptions options;
+    options.settings = settings;
+    options.patience = probe_settings().patience;
+    TRY_SET(launcher, open_backend(p.name, {}, std::move(options)));
+  }
+  int runs = purpose == ProbeFor::kChoosing ? 1 : 3;
+  for (int i = 0; i < runs; ++i) {
+    auto before = std::chrono::steady_clock::now();
+    TRY_SET(Report report, trial == nullptr ? try_once(*launcher, trial_policy(p.name, settings)) : worked(trial->run()));
+    auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - before);
+    if (i > 0) p.start = i == 1 ? took : std::min(p.start, took);  // the first one also reads the walls back
+    p.layers = std::move(report.enforcement.layers);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view describe(std::string_view name) {
+  if (name == "native") return "namespaces, Landlock, seccomp, cgroups";
+  if (name == "landlock") return "no namespaces: Landlock, seccomp, rlimits";
+  if (const Trial* trial = find_trial(name)) return trial->what;
+  const Backend* b = find(name);
+  return b == nullptr ? "" : b->what();
+}
+
+std::vector<Held> held_of(std::string_view name) {
+  if (const Backend* b = find(name)) return b->judge(default_policy());
+  if (const Trial* trial = find_trial(name)) return trial->judge(default_policy());
+  return {};
+}
+
+ProbeSettings& probe_settings() {
+  static ProbeSettings settings;
+  return settings;
+}
+
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> out = {"native", "landlock"};
+  for (const auto& trial : trials()) out.push_back(trial.name);
+  for (const Backend* b : all()) out.push_back(b->name());
+  return out;
+}
+
+void add_trial(const Trial& trial) {
+  if (find_trial(trial.name) == nullptr) trials().push_back(trial);
+}
+
+Probed probe(std::string_view name, const Settings& settings, ProbeFor purpose) {
+  Probed p;
+  p.name = std::string(name);
+  p.what = std::string(describe(name));
+  p.held = held_of(name);
+  auto filled = fill(p, purpose, settings);
+  p.works = filled.ok();
+  if (!p.works) p.why = filled.error().message;
+  return p;
+}
+
+std::vector<Probed> probe_all(const Settings& settings) {
+  std::vector<Probed> out;
+  // Asked for by name: tried, whatever is known, and kept for those who come later.
+  ProbeCache cache(probe_settings().cache_folder.value_or(ProbeCache::standard_folder()));
+  for (auto name : names()) {
+    out.push_back(probe(name, settings));
+    cache.put(out.back(), probe_key_here(name, settings), std::chrono::system_clock::now());
+  }
+  return out;
+}
+
+Result<Choice> select_here(Level level, const Settings& settings) {
+  std::vector<Fact> facts;
+  ProbeCache cache(probe_settings().cache_folder.value_or(ProbeCache::standard_folder()));
+  auto known = names();
+  for (auto name : order_of(level)) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    Probed p = probe_cached(name, cache, settings);
+    facts.push_back({p.name, p.works, p.why});
+    if (p.works) break;
+  }
+  return select(level, facts);
+}
+
+Result<Choice> select_strong(const Settings& settings) {
+  auto found = select_here(Level::kMaximum, settings);
+  return found.ok() ? found : select_here(Level::kContainer, settings);
+}
+
+}  // namespace hotcell::backends

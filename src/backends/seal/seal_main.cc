@@ -1,0 +1,80 @@
+// seal [--watch|--end-others] FILTER PROGRAM [ARGS...]: puts on the system call filter of a policy, then becomes the program. For tools
+// that have no way to take a filter, or spoil it: it stands between their walls and the program. FILTER is "-" where the
+// tool has put it on already. With --watch it stays and tells how the program ended, as a shell would: what is pid 1 cannot be
+// ended by its own signals, and must reap what others leave. Nobody looks into it: it is not dumpable, so there is nothing of it
+// to read or to write in /proc/1. With --end-others it also ends what the program has left behind, where somebody else is pid 1 and
+// waits for it. Static, so that it needs nothing of the tree it finds. Whatever fails, the program is not started.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+sock_filter g_filter[BPF_MAXINSNS + 1];
+
+[[noreturn]] void fail(const char* why, int code = 126) {
+  (void)!write(2, "hotcell seal: ", 14);
+  (void)!write(2, why, strlen(why));
+  (void)!write(2, "\n", 1);
+  _exit(code);
+}
+
+void put_on(const char* path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) fail("the filter is not there");
+  size_t size = 0;
+  for (ssize_t n = 1; n > 0; size += static_cast<size_t>(n)) {
+    n = read(fd, reinterpret_cast<char*>(g_filter) + size, sizeof g_filter - size);
+    if (n < 0) fail("the filter cannot be read");
+  }
+  close(fd);
+  size_t count = size / sizeof(sock_filter);
+  if (size == 0 || size % sizeof(sock_filter) != 0 || count > BPF_MAXINSNS) fail("the filter is not one");
+  sock_fprog program = {static_cast<unsigned short>(count), g_filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs was refused");
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) fail("the filter was refused");
+}
+
+// Reaps whatever comes until the program itself is over.
+[[noreturn]] void watch(pid_t program, bool end_others) {
+  // Its streams are the program's alone: whoever reads them sees their end when the program closes them.
+  for (int fd : (const int[]){0, 1, 2}) close(fd);
+  for (;;) {
+    int status = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    if (pid < 0 && errno != EINTR) _exit(126);
+    if (pid != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) continue;
+    // Killed, perhaps for the memory it took: the group goes with us, and what it says of that is read from outside by samples.
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) usleep(250000);
+    // All but pid 1 and ourselves, in a pid namespace that is the program's alone.
+    if (end_others) kill(-1, SIGKILL);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool ends = argc > 1 && strcmp(argv[1], "--end-others") == 0;
+  bool stay = ends || (argc > 1 && strcmp(argv[1], "--watch") == 0);
+  char** words = argv + (stay ? 2 : 1);
+  if (argc < (stay ? 4 : 3)) fail("expected FILTER PROGRAM");
+  if (ends && getppid() != 1) fail("nobody stands above it who waits for others");
+  if (stay) {
+    // Before there is anybody who could look. The program becomes itself again by its exec.
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) fail("it cannot be hidden");
+    pid_t pid = fork();
+    if (pid < 0) fail("no process for the program");
+    if (pid > 0) watch(pid, ends);
+  }
+  if (strcmp(words[0], "-") != 0) put_on(words[0]);
+  execvp(words[1], words + 1);
+  fail(errno == ENOENT ? "the program is not there" : "the program cannot be started", errno == ENOENT ? 127 : 126);
+}

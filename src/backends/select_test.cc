@@ -1,0 +1,76 @@
+#include "backends/select.h"
+
+#include <gtest/gtest.h>
+
+namespace hotcell::backends {
+namespace {
+
+std::vector<Fact> working(std::vector<std::string> names) {
+  std::vector<Fact> out;
+  for (auto name : {"native", "landlock", "bwrap", "firejail", "nspawn", "crun", "runc", "runsc", "docker", "podman", "lxc", "vm", "wasm", "basic", "none"}) {
+    bool works = std::find(names.begin(), names.end(), name) != names.end();
+    out.push_back({name, works, works ? "" : "not installed"});
+  }
+  return out;
+}
+
+struct Row {
+  Level level;
+  std::vector<std::string> works;
+  std::string expected;  // empty: refused
+};
+
+TEST(Select, TakesTheFirstThatHoldsTheLevel) {
+  const Row rows[] = {
+      {Level::kDefault, {"native", "landlock", "bwrap", "runsc"}, "native"},
+      {Level::kDefault, {"landlock", "bwrap"}, "landlock"},
+      {Level::kDefault, {"bwrap", "firejail"}, "bwrap"},
+      {Level::kDefault, {"firejail", "docker"}, "firejail"},
+      {Level::kDefault, {"docker"}, "docker"},
+      {Level::kEnhanced, {"native", "runsc"}, "native"},
+      {Level::kContainer, {"native", "runsc", "runc"}, "runsc"},
+      {Level::kContainer, {"native", "podman", "runc"}, "podman"},
+      {Level::kContainer, {"crun", "runc"}, "crun"},
+      {Level::kContainer, {"lxc"}, "lxc"},
+      {Level::kMaximum, {"vm", "runsc"}, "vm"},
+      {Level::kMaximum, {"runsc", "native"}, "runsc"},
+      {Level::kWasm, {"native", "wasm"}, "wasm"},
+  };
+  for (const auto& row : rows) {
+    auto chosen = select(row.level, working(row.works));
+    ASSERT_TRUE(chosen.ok()) << to_string(row.level);
+    EXPECT_EQ(chosen.value().backend, row.expected) << to_string(row.level);
+    EXPECT_NE(chosen.value().reason.find(row.expected), std::string::npos);
+  }
+}
+
+TEST(Select, IsNeverWeakerThanAsked) {
+  // basic and none work everywhere, and are never fallen back to; a container is no virtual machine's place.
+  for (auto level : {Level::kDefault, Level::kEnhanced, Level::kContainer, Level::kMaximum}) {
+    auto refused = select(level, working({"basic", "none"}));
+    ASSERT_FALSE(refused.ok()) << to_string(level);
+    EXPECT_NE(refused.error().message.find("not installed"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_FALSE(select(Level::kMaximum, working({"native", "runc", "docker"})).ok());
+  EXPECT_FALSE(select(Level::kContainer, working({"native", "bwrap"})).ok());
+  EXPECT_FALSE(select(Level::kEnhanced, working({"landlock", "bwrap"})).ok());
+  EXPECT_FALSE(select(Level::kWasm, working({"native", "vm", "runsc"})).ok());
+}
+
+TEST(Select, EnhancedWantsEveryLayer) {
+  EXPECT_TRUE(select(Level::kEnhanced, working({"native"})).value().every_layer);
+  EXPECT_FALSE(select(Level::kDefault, working({"native"})).value().every_layer);
+}
+
+TEST(Select, OldNamesOfLevels) {
+  EXPECT_EQ(parse_level("none"), Level::kOff);
+  EXPECT_EQ(parse_level("process"), Level::kDefault);
+  EXPECT_EQ(parse_level("namespace"), Level::kDefault);
+  EXPECT_EQ(parse_level("chroot"), Level::kDefault);
+  EXPECT_EQ(parse_level("vm"), Level::kMaximum);
+  EXPECT_EQ(parse_level("wasm"), Level::kWasm);
+  EXPECT_EQ(parse_level("stronger"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace hotcell::backends

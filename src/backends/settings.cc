@@ -1,0 +1,75 @@
+#include "backends/settings.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "core/policy/suggest.h"
+
+namespace hotcell::backends {
+
+const std::vector<SettingSpec>& known_settings() {
+  static const std::vector<SettingSpec> list = {
+      {"docker.socket", "/run/docker.sock", "where the engine listens"},
+      {"docker.runtime", "", "a runtime that the engine knows, runsc for example"},
+      {"docker.probe_timeout", "2000", "milliseconds within which the engine must answer when it is first asked"},
+      {"podman.socket", "/run/podman/podman.sock", "where `podman system service` listens"},
+      {"podman.runtime", "", "a runtime that the engine knows"},
+      {"podman.probe_timeout", "2000", "as above"},
+      {"oci.runtime", "", "the runtime of backend oci: a name, or a path from the root"},
+      {"oci.rootfs", "", "root file system of OCI runtimes: a folder, or a tar"},
+      {"oci.image", "", "the same from an image layout: FOLDER or FOLDER:TAG"},
+      {"oci.apparmor", "", "AppArmor profile of the program, loaded on this host"},
+      {"oci.selinux", "", "SELinux label of the program and of what is mounted"},
+      {"lxc.executable", "lxc-execute", "the program that runs one command in a container"},
+      {"lxc.instance", "hotcell", "what the names of containers begin with"},
+      {"runsc.platform", "", "systrap or ptrace; otherwise the first of the two that works"},
+      {"codex.executable", "codex", "the program"},
+      {"codex.subcommand", "sandbox", "what it is asked to do"},
+      {"codex.probe_timeout", "20000", "milliseconds for a trial run"},
+      {"codex.auto_download", "false", "fetch it when it is not there"},
+      {"codex.download_timeout", "1200", "seconds for each source"},
+      {"codex.sources", "", "URLs of the program, with blanks between them"},
+      {"codex.sha256", "", "its digest, without which nothing is fetched"},
+  };
+  return list;
+}
+
+Result<Settings> Settings::parse(const std::vector<std::string>& words) {
+  Settings out;
+  for (const auto& word : words) {
+    auto equals = word.find('=');
+    std::string name = word.substr(0, equals);
+    auto spec = std::find_if(known_settings().begin(), known_settings().end(), [&](const SettingSpec& s) { return s.name == name; });
+    if (equals == word.npos || spec == known_settings().end()) {
+      std::vector<std::string_view> names;
+      for (const auto& s : known_settings()) names.push_back(s.name);
+      return make_error(ErrorCode::kInvalid, cat("--backend-option: expected NAME=VALUE with a known name, got ", printable(word), did_you_mean(name, names)));
+    }
+    std::string value = word.substr(equals + 1);
+    if (value.empty() || std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      return make_error(ErrorCode::kInvalid, cat("--backend-option: ", name, ": empty or not printable"));
+    out.values_[name] = std::move(value);
+  }
+  return out;
+}
+
+std::string Settings::get(std::string_view name) const {
+  if (auto it = values_.find(std::string(name)); it != values_.end()) return it->second;
+  for (const auto& s : known_settings())
+    if (s.name == name) return std::string(s.fallback);
+  return {};
+}
+
+Settings Settings::with(std::string_view name, std::string_view value) const {
+  Settings out = *this;
+  out.values_[std::string(name)] = std::string(value);
+  return out;
+}
+
+std::string Settings::text() const {
+  std::string out;
+  for (const auto& [name, value] : values_) out += cat(out.empty() ? "" : " ", name, "=", value);
+  return out;
+}
+
+}  // namespace hotcell::backends

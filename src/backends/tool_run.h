@@ -1,0 +1,28 @@
+// One run of a tool: what it holds of the host until it is over.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/scratch.h"
+#include "core/launch/ids.h"
+#include "hotcell/launcher.h"
+
+namespace hotcell::backends {
+
+struct ToolRun {
+  CellIds ids, root_ids;   // outlive the files
+  Scratch scratch;
+  std::shared_ptr<const Scratch> base;   // what it has in common with others
+  std::vector<std::vector<std::string>> after;
+  std::string state;   // what the tool knows of living containers; an empty folder needs no `after`
+  std::string group;
+  Launcher::Done done;
+  Policy policy;
+  std::vector<std::string> outputs, outputs_if_there;
+  std::chrono::steady_clock::time_point next_look{};
+  bool disk_full = false;
+};
+
+}  // namespace hotcell::backends

@@ -1,0 +1,39 @@
+// The tools that are known. One more: its file, a line here, one in backend.cc.
+#pragma once
+#include "backends/backend.h"
+#include "core/kernel/seccomp.h"
+
+namespace hotcell::backends {
+
+const Backend* bwrap();
+const Backend* nsjail();
+const Backend* firejail();
+const Backend* nspawn();
+const Backend* lxc();
+const Backend* codex();
+const Backend* docker();
+const Backend* podman();
+const Backend* crun();
+const Backend* runc();
+const Backend* runsc();
+const Backend* oci();
+const Backend* vm();
+const Backend* basic();
+const Backend* none();
+
+Result<SeccompRequest> filter_request(const Policy& policy);
+Result<std::string> filter_bytes(const Policy& policy);
+// A small program of ours that stands before the program (seal/seal_main.cc), and the filter it puts on, as pieces below
+// scratch/sealed. view_sealed (view.h) shows them as /.hotcell.
+Result<std::vector<Piece>> seal_pieces(const Policy& policy);
+inline constexpr std::string_view kSealFolder = "sealed/.hotcell";
+// For what is started ahead: the program that waits for its orders, below `prefix`, and its name in the root it sees.
+Piece wait_piece(std::string_view prefix);
+inline constexpr std::string_view kWait = "/.hotcell/wait";
+inline constexpr std::string_view kSealed[] = {"/.hotcell/seal", "/.hotcell/filter"};
+// The words that come before the program's own. As pid 1 a program cannot be ended by its own signals: the seal is pid 1, says
+// 128 + the number, and shows nothing of itself in /proc/1.
+inline constexpr std::string_view kSealedFirst[] = {"/.hotcell/seal", "--watch", "/.hotcell/filter"};
+inline constexpr std::string_view kWatchedFirst[] = {"/.hotcell/seal", "--watch", "-"};  // the tool has put the filter on
+
+}  // namespace hotcell::backends

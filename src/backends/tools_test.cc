@@ -1,0 +1,176 @@
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "backends/posture.h"
+#include "backends/tool_launcher.h"
+#include "backends/tools.h"
+#include "base/strings.h"
+
+namespace hotcell::backends {
+namespace {
+
+Request request_of(std::vector<std::string> argv) {
+  Request r;
+  r.id = "id";
+  r.argv = std::move(argv);
+  return r;
+}
+
+bool has_run(const std::vector<std::string>& argv, std::vector<std::string> part) {
+  return std::search(argv.begin(), argv.end(), part.begin(), part.end()) != argv.end();
+}
+
+TEST(Backends, WhatCannotBeHeldIsKnownBefore) {
+  Policy policy = default_policy();
+  policy.filesystem.deny.push_back({"/work/.env", "--deny"});
+  policy.network.mode = NetworkMode::kProxy;
+  for (const Backend* b : all()) {
+    std::vector<std::string> missing;
+    for (const auto& h : unheld(*b, policy, {}))
+      if (h.status == LayerStatus::kNone) missing.push_back(h.statement);
+    EXPECT_EQ(missing, (std::vector<std::string>{"deny", "network"})) << b->name();
+    for (const auto& h : unheld(*b, policy, {"deny", "network"})) EXPECT_NE(h.status, LayerStatus::kNone) << b->name() << " " << h.statement;
+    for (const auto& h : b->judge(policy)) EXPECT_FALSE(h.detail.empty()) << b->name() << " " << h.statement;
+  }
+}
+
+TEST(Backends, EveryStatementIsJudgedByEveryBackend) {
+  for (const Backend* b : all()) {
+    auto held = b->judge(default_policy());
+    for (auto statement : kStatements)
+      EXPECT_TRUE(std::any_of(held.begin(), held.end(), [&](const Held& h) { return h.statement == statement; })) << b->name() << " " << statement;
+  }
+}
+
+TEST(Backends, AWaiverNamesAStatement) {
+  EXPECT_TRUE(check_waivers({"deny", "network"}).ok());
+  auto wrong = check_waivers({"netwrok"});
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("network"), std::string::npos) << wrong.error().message;
+}
+
+TEST(Bwrap, HasEveryNamespaceAndNoPrivilege) {
+  auto plan = plan_tool(*bwrap(), default_policy(), request_of({"/bin/echo", "a b"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto& a = plan.value().argv;
+  for (auto flag : {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--disable-userns", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"})
+    EXPECT_NE(std::find(a.begin(), a.end(), flag), a.end()) << flag;
+  EXPECT_TRUE(has_run(a, {"--cap-drop", "ALL"}));
+  EXPECT_TRUE(has_run(a, {"--seccomp", "9"}));
+  EXPECT_TRUE(has_run(a, {"--bind", "/s/work", "/work"}));
+  EXPECT_TRUE(has_run(a, {"--ro-bind", "/usr", "/usr"}));
+  EXPECT_TRUE(has_run(a, {"--", "/.hotcell/seal", "--watch", "-", "/bin/echo", "a b"}));
+  // Nothing of the host's but what a native cell shows.
+  EXPECT_EQ(std::count(a.begin(), a.end(), "/"), 1) << "only the remount of the root";
+}
+
+TEST(Bwrap, StrictWritesNowhere) {
+  auto plan = plan_tool(*bwrap(), strict_policy(), request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(has_run(plan.value().argv, {"--ro-bind", "/s/work", "/work"}));
+  EXPECT_TRUE(has_run(plan.value().argv, {"--remount-ro", "/tmp"}));
+  EXPECT_EQ(std::count(plan.value().argv.begin(), plan.value().argv.end(), "--bind"), 0);
+}
+
+TEST(Firejail, TheHostsTreeIsReadOnly) {
+  auto plan = plan_tool(*firejail(), default_policy(), request_of({"/bin/true"}), "/s", 0);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(has_run(plan.value().argv, {"--read-only=/"}));
+  EXPECT_TRUE(has_run(plan.value().argv, {"--read-write=/tmp"}));
+  EXPECT_TRUE(has_run(plan.value().argv, {"--", "/s/sealed/.hotcell/seal", "--watch", "/s/sealed/.hotcell/filter", "/usr/bin/env", "-i"})) << "our filter stands behind its own";
+  for (auto path : {"/var", "/root", "/sys"}) EXPECT_TRUE(has_run(plan.value().argv, {cat("--blacklist=", path)})) << path;
+  auto strict = plan_tool(*firejail(), strict_policy(), request_of({"/bin/true"}), "/s", 0);
+  ASSERT_TRUE(strict.ok());
+  for (const auto& word : strict.value().argv) EXPECT_FALSE(word.starts_with("--read-write")) << word;
+}
+
+TEST(Nsjail, ArgumentsSayWhatThePolicySays) {
+  Policy policy = default_policy();
+  policy.limits.open_files = 77;
+  auto plan = plan_tool(*nsjail(), policy, request_of({"/bin/echo", "a b"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto& a = plan.value().argv;
+  EXPECT_TRUE(has_run(a, {"--mode", "o", "--really_quiet", "--hostname", "cell", "--user", cat(policy.uid), "--group", cat(policy.gid), "--time_limit", "0"}));
+  EXPECT_TRUE(has_run(a, {"--rlimit_nofile", "77"}));
+  EXPECT_TRUE(has_run(a, {"--iface_no_lo", "--disable_proc"}));
+  EXPECT_TRUE(has_run(a, {"--bindmount_ro", "/usr:/usr"}));
+  EXPECT_TRUE(has_run(a, {"--bindmount", "/s/work:/work"}));
+  EXPECT_TRUE(has_run(a, {"--mount", "none:/proc:proc:"}));
+  EXPECT_TRUE(has_run(a, {"--env", "HOME=/work"}));
+  EXPECT_TRUE(has_run(a, {"--cwd", "/work", "--", "/.hotcell/seal", "--watch", "/.hotcell/filter"}));
+  EXPECT_TRUE(has_run(a, {"/bin/echo", "a b"}));
+  // Nothing that would keep a namespace of the host's, and no capability.
+  for (const auto& word : a) EXPECT_FALSE(word.starts_with("--disable_clone") || word.starts_with("--keep") || word == "--cap") << word;
+  auto strict = plan_tool(*nsjail(), strict_policy(), request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(strict.ok());
+  EXPECT_TRUE(has_run(strict.value().argv, {"--bindmount_ro", "/s/work:/work"}));
+  EXPECT_FALSE(plan_tool(*nsjail(), policy, request_of({"/bin/true"}), "/s:/etc", 7).ok()) << "a colon would be a second path";
+}
+
+TEST(Oci, TheBundleSaysWhatThePolicySays) {
+  Policy policy = default_policy();
+  policy.limits.open_files = 77;
+  auto plan = plan_tool(*runc(), policy, request_of({"/bin/echo", "quo\"te"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  auto it = std::find_if(plan.value().pieces.begin(), plan.value().pieces.end(), [](const Piece& p) { return p.name == "bundle/config.json"; });
+  ASSERT_NE(it, plan.value().pieces.end());
+  const std::string& json = it->bytes;
+  for (auto part : {R"("readonly":true)", R"("noNewPrivileges":true)", R"("type":"RLIMIT_NOFILE","hard":77)", R"("type":"network")", R"("type":"user")",
+                    R"("hostID":7)", R"("bounding":[])", R"("maskedPaths")", R"("defaultAction")", R"(quo\"te)"})
+    EXPECT_NE(json.find(part), std::string::npos) << part;
+  EXPECT_EQ(json.find("@seccomp@"), std::string::npos);
+}
+
+TEST(Lxc, TheConfigurationSaysWhatThePolicySays) {
+  Policy policy = default_policy();
+  policy.limits.open_files = 77;
+  std::string odd = cat(::testing::TempDir(), "/odd\nlxc.cap.keep = all #");
+  ASSERT_EQ(::mkdir(odd.c_str(), 0755), 0);
+  policy.filesystem.grants.push_back({odd, Access::kRead, "--read"});
+  auto plan = plan_tool(*lxc(), policy, request_of({"/bin/true"}), "/s", 7);
+  ::rmdir(odd.c_str());
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  auto it = std::find_if(plan.value().pieces.begin(), plan.value().pieces.end(), [](const Piece& p) { return p.name == "lxc.conf"; });
+  ASSERT_NE(it, plan.value().pieces.end());
+  for (auto line : {"lxc.rootfs.options = ro\n", "lxc.net.0.type = empty\n", "lxc.cap.keep = none\n", "lxc.no_new_privs = 1\n", "lxc.prlimit.nofile = 77\n", "lxc.idmap = u 1000 7 1\n"})
+    EXPECT_NE(it->bytes.find(line), std::string::npos) << line;
+  // A name of a path is no second setting.
+  EXPECT_EQ(it->bytes.find("\nlxc.cap.keep = all"), std::string::npos) << it->bytes;
+  EXPECT_TRUE(has_run(plan.value().argv, {"--", "/.hotcell/seal", "--end-others", "/.hotcell/filter"}));
+}
+
+TEST(Settings, AreKnownNamesWithValues) {
+  auto good = Settings::parse({"lxc.executable=/opt/lxc-execute", "lxc.instance=mine"});
+  ASSERT_TRUE(good.ok()) << good.error().message;
+  EXPECT_EQ(good.value().get("lxc.executable"), "/opt/lxc-execute");
+  EXPECT_EQ(Settings().get("lxc.instance"), "hotcell");
+  for (auto word : {"lxc.executable", "lxc.executable=", "lxc.exceutable=/x", "lxc.instance=a\nb", "=x"}) EXPECT_FALSE(Settings::parse({word}).ok()) << word;
+  EXPECT_NE(Settings::parse({"lxc.exceutable=/x"}).error().message.find("lxc.executable"), std::string::npos);
+}
+
+TEST(Settings, AToolThatIsNotThereIsMissedByItsName) {
+  auto settings = Settings::parse({"lxc.executable=/nowhere/lxc-execute"});
+  auto opened = open_tool(*lxc(), {{}, false, settings.value()});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("/nowhere/lxc-execute is not installed"), std::string::npos) << opened.error().message;
+  auto strange = Settings::parse({"lxc.instance=a/../b"});
+  EXPECT_FALSE(plan_tool(*lxc(), default_policy(), request_of({"/bin/true"}), "/s", 7, strange.value()).ok());
+}
+
+TEST(Posture, IsReadFromWhatTheProgramFound) {
+  std::string inside = "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
+                       "ns_user:user:[1]\nns_pid:pid:[1]\nns_mnt:mnt:[1]\nns_net:net:[1]\nns_ipc:ipc:[1]\nns_uts:uts:[1]\nns_cgroup:cgroup:[1]\nroot:ro,nosuid\nhome:hidden\nshadow:hidden\n";
+  for (const auto& l : read_posture(inside, *bwrap())) {
+    bool landlock = l.layer == Layer::kLandlock || l.layer == Layer::kLandlockBroad;
+    EXPECT_EQ(l.status, landlock ? LayerStatus::kNone : LayerStatus::kFull) << to_string(l.layer);
+  }
+  // What could not be read is not claimed.
+  for (const auto& l : read_posture("", *bwrap())) EXPECT_NE(l.status, LayerStatus::kFull) << to_string(l.layer);
+}
+
+}  // namespace
+}  // namespace hotcell::backends

@@ -1,0 +1,110 @@
+#include "backends/view.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "backends/tools.h"
+#include "base/strings.h"
+#include "core/kernel/etc_settings.h"
+#include "sys/file.h"
+
+namespace hotcell::backends {
+namespace {
+
+using Kind = Shown::Kind;
+
+bool is_folder(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+}  // namespace
+
+std::uint64_t tmpfs_names(Bytes size) { return size.n / 2048 + 1024; }
+std::string tmpfs_room(Bytes size) { return cat("size=", size.n, ",nr_inodes=", tmpfs_names(size)); }
+
+std::vector<Piece> made_etc(const ToolRequest& r) {
+  std::string resolv;
+  if (r.policy.network.mode == NetworkMode::kHost)
+    if (auto text = sys::read_file("/etc/resolv.conf")) resolv = text.value();
+  return {{"etc/passwd", made_passwd(r.inside != 0 ? r.inside : r.policy.uid, r.inside != 0 ? r.inside : r.policy.gid)},
+          {"etc/group", made_group(r.inside != 0 ? r.inside : r.policy.gid)},
+          {"etc/hosts", "127.0.0.1 localhost cell\n::1 localhost ip6-localhost ip6-loopback\n"},
+          {"etc/hostname", "cell\n"},
+          {"etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"},
+          {"etc/resolv.conf", resolv}};
+}
+
+Result<std::vector<Shown>> view(const ToolRequest& r) {
+  std::vector<Shown> out;
+  struct stat st {};
+  if (is_folder("/usr")) out.push_back({Kind::kBind, "/usr", "/usr"});
+  for (std::string_view name : {"bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
+    std::string path = cat("/", name);
+    if (::lstat(path.c_str(), &st) != 0) continue;
+    if (S_ISLNK(st.st_mode)) {
+      if (auto target = sys::read_link(path.c_str())) out.push_back({Kind::kLink, target.value(), path});
+    } else if (S_ISDIR(st.st_mode)) {
+      out.push_back({Kind::kBind, path, path});
+    }
+  }
+  for (const auto& e : etc_settings()) {
+    if (!e.leads_to.empty()) out.push_back({Kind::kLink, e.leads_to, e.path});
+    else out.push_back({Kind::kBind, e.path, e.path, true, S_ISDIR(e.st.st_mode)});
+  }
+  const std::string& made = r.etc.empty() ? r.scratch : r.etc;
+  for (const auto& piece : made_etc(r)) out.push_back({Kind::kBind, cat(made, "/", piece.name), cat("/", piece.name), true, false});
+  out.push_back({Kind::kProc, "", "/proc"});
+  out.push_back({Kind::kDev, "", "/dev"});
+  bool writable = r.policy.filesystem.writable_scratch;
+  out.push_back({Kind::kTmpfs, "", "/tmp", !writable, true, r.policy.limits.disk});
+  out.push_back({Kind::kLink, "/tmp", "/var/tmp"});
+  out.push_back({Kind::kBind, r.workspace, "/work", !writable, true});
+  auto grants = r.policy.filesystem.grants;
+  std::stable_sort(grants.begin(), grants.end(), [](const FsGrant& a, const FsGrant& b) { return a.path.size() < b.path.size(); });
+  for (const auto& g : grants) {
+    char real[PATH_MAX];
+    // By the caller's eyes, once; tools open the name again, which a native cell does not.
+    if (::realpath(g.path.c_str(), real) == nullptr) return errno_error(cat(g.origin.empty() ? "grant" : g.origin, ": ", printable(g.path)), errno);
+    if (::stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+      return make_error(ErrorCode::kInvalid, cat(printable(g.path), ": only files and folders can be shown"));
+    out.push_back({Kind::kBind, real, g.path, g.access == Access::kRead, S_ISDIR(st.st_mode) != 0});
+  }
+  return out;
+}
+
+Result<std::vector<Shown>> view_sealed(const ToolRequest& r) {
+  TRY_SET(auto out, view(r));
+  out.push_back({Kind::kBind, cat(r.etc.empty() ? r.scratch : r.etc, "/", kSealFolder), "/.hotcell"});
+  return out;
+}
+
+Result<std::vector<Piece>> sealed_pieces(const ToolRequest& r) {
+  TRY_SET(auto out, seal_pieces(r.policy));
+  for (auto& piece : made_etc(r)) out.push_back(std::move(piece));
+  return out;
+}
+
+std::vector<Piece> skeleton(const std::vector<Shown>& shown, std::string_view prefix) {
+  std::vector<Piece> out;
+  auto inside = [&](std::string_view target) {
+    return std::any_of(shown.begin(), shown.end(), [&](const Shown& s) {
+      // Below a link too: a name there would be made wherever the link leads, on the host.
+      return ((s.kind == Kind::kBind && s.folder) || s.kind == Kind::kLink) && target.size() > s.target.size() && target.starts_with(s.target) && target[s.target.size()] == '/';
+    });
+  };
+  for (const auto& s : shown) {
+    if (inside(s.target)) continue;  // it is there already: the same tree
+    std::string name = cat(prefix, s.target);
+    if (s.kind == Kind::kLink) out.push_back({name, s.source, Piece::Kind::kLink});
+    else if (s.kind == Kind::kBind && !s.folder) out.push_back({name, "", Piece::Kind::kFile});
+    // Some runtimes give a tmpfs the mode of the folder below it, whatever they are told.
+    else out.push_back({name, "", Piece::Kind::kFolder, s.kind == Kind::kTmpfs ? 01777u : 0755u});
+  }
+  return out;
+}
+
+}  // namespace hotcell::backends

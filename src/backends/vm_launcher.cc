@@ -1,0 +1,266 @@
+// A Launcher whose cells are machines (vm.h): a native launcher runs QEMU and the runner in a cell, and what they tell
+// becomes the account of the program.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "backends/posture.h"
+#include "backends/tools.h"
+#include "backends/vm.h"
+#include "base/sha256.h"
+#include "base/strings.h"
+#include "core/policy/validate.h"
+#include "sys/file.h"
+#include "sys/uuid.h"
+
+namespace hotcell::backends {
+namespace {
+
+constexpr Bytes kMachineItself = 384_MiB;        // QEMU with 64 MiB of translated code, and the stacks of its threads
+constexpr Bytes kOwnFiles = 1_MiB;               // in the workspace: the order, what is told
+constexpr auto kBootPatience = std::chrono::seconds(180);
+
+// What is told of a run: lines of NAME:VALUE, from the guest's kernel, the agent and the runner.
+std::map<std::string, std::string> told_lines(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (auto line : split(text, '\n'))
+    if (auto colon = line.find(':'); colon != line.npos) out[std::string(line.substr(0, colon))] = std::string(trim(line.substr(colon + 1)));
+  return out;
+}
+std::uint64_t number(const std::map<std::string, std::string>& lines, const std::string& name) {
+  auto it = lines.find(name);
+  return it == lines.end() ? 0 : std::strtoull(it->second.c_str(), nullptr, 10);
+}
+
+// The cell around the machine.
+Policy around(const Policy& policy, const Machine& machine, const MachineImage& image, MachineStart how) {
+  Policy out = default_policy();
+  out.name = policy.name;
+  out.on_output = policy.on_output;
+  out.uid = policy.uid;
+  out.gid = policy.gid;
+  out.limits = policy.limits;
+  out.limits.address_space.reset();
+  out.limits.memory = Bytes{(machine.memory_mib << 20) + kMachineItself.n + policy.limits.disk.n};
+  out.limits.disk = Bytes{policy.limits.disk.n + kOwnFiles.n};
+  // Its threads: one for each processor, and up to 64 that serve shares.
+  out.limits.processes = 96 + machine.cpus;
+  out.limits.open_files = 1024;
+  out.limits.stack = 2_MiB;
+  // What starting takes is not the program's.
+  out.limits.cpu_time += how == MachineStart::kRestore ? std::chrono::seconds(1) : std::chrono::seconds(20);
+  if (how != MachineStart::kRestore) out.limits.wall += std::chrono::seconds(60);
+  out.filesystem.grants = policy.filesystem.grants;
+  out.filesystem.grants.push_back({image.folder, Access::kRead, "backend vm"});
+  return out;
+}
+
+class VmLauncher final : public Launcher {
+ public:
+  VmLauncher(ToolOptions options, VmOptions vm, std::unique_ptr<Launcher> cells, std::string qemu)
+      : options_(std::move(options)), vm_(vm), cells_(std::move(cells)), qemu_(std::move(qemu)) {}
+
+  Result<RunId> start(const Policy& policy, Request request, Done done) override {
+    TRY(validate(policy));
+    if (request.argv.empty() || request.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
+    if (std::holds_alternative<StdinSocket>(request.stdin_source)) return make_error(ErrorCode::kUnsupported, "backend vm: a socket cannot be handed into a machine");
+    TRY(refuse_unheld(policy));
+    if (!policy.required.empty()) TRY(check_required(policy));
+    if (request.id.empty()) request.id = sys::random_uuid();
+    ToolRequest asked{policy, request, "", "/work/w", qemu_, "hotcell-vm"};
+    asked.env = program_env(policy, request);
+    TRY_SET(Machine machine, machine_of(asked));
+    TRY_SET(MachineImage image, machine_image(MakeImage::kYes));
+    std::string state = "-";
+    if (vm_.snapshot) {
+      TRY_SET(state, snapshot(policy, machine, image));
+    }
+    TRY_SET(std::string filter, filter_bytes(policy));
+    auto how = vm_.snapshot ? MachineStart::kRestore : MachineStart::kCold;
+
+    Request inner;
+    inner.id = request.id;
+    inner.argv = {image.program, "run", "/work/order", "/work/told", "/work/w", state, "--"};
+    for (auto& word : machine_command(qemu_, machine, image, how)) inner.argv.push_back(std::move(word));
+    inner.files.push_back({"order", machine_order(asked, machine, filter, image.folder), 0600});
+    if (std::get<std::string>(inner.files[0].content).size() > kOwnFiles.n / 2) return make_error(ErrorCode::kLimit, "backend vm: the arguments and variables are too long");
+    for (auto& f : request.files) {
+      f.name = cat("w/", f.name);
+      inner.files.push_back(std::move(f));
+    }
+    for (const auto& name : request.outputs) inner.outputs.push_back(cat("w/", name));
+    for (const auto& name : request.outputs_if_there) inner.outputs_if_there.push_back(cat("w/", name));
+    inner.outputs_if_there.emplace_back("told");
+    inner.wall = request.wall;
+    inner.stdin_source = std::move(request.stdin_source);
+    inner.collect_output = request.collect_output;
+    inner.on_output = std::move(request.on_output);
+    inner.on_event = std::move(request.on_event);
+    inner.on_usage = std::move(request.on_usage);
+    inner.on_timeout = std::move(request.on_timeout);
+    auto finished = [this, policy, state, done = std::move(done)](RunId id, Result<Report> report) {
+      if (report.ok())
+        if (auto accounted = account(policy, report.value()); !accounted.ok()) {
+          report = std::move(accounted).error();
+          // It may be the file: the next start makes a new one.
+          if (state != "-") ::unlink(state.c_str());
+        }
+      done(id, std::move(report));
+    };
+    return cells_->start(around(policy, machine, image, how), std::move(inner), std::move(finished));
+  }
+
+  Result<void> step(std::chrono::milliseconds at_most) override { return cells_->step(at_most); }
+  void cancel(RunId id) override { cells_->cancel(id); }
+  Result<void> freeze(RunId id, bool frozen) override { return cells_->freeze(id, frozen); }
+  std::size_t running() const override { return cells_->running(); }
+  int poll_fd() const override { return cells_->poll_fd(); }
+  Result<void> park(const Policy&, std::size_t) override { return make_error(ErrorCode::kUnsupported, "only native cells can be parked"); }
+  Result<void> park(const Policy&, std::shared_ptr<const Runtime>, std::size_t) override { return make_error(ErrorCode::kUnsupported, "only native cells can be parked"); }
+  std::size_t parked(const Policy&) const override { return 0; }
+  std::size_t parked(const Policy&, const Runtime&) const override { return 0; }
+  void trim() override { cells_->trim(); }
+
+ private:
+  Result<void> refuse_unheld(const Policy& policy) const {
+    TRY(check_waivers(options_.waived));
+    for (const auto& h : unheld(*backends::vm(), policy, options_.waived))
+      if (h.status == LayerStatus::kNone)
+        return make_error(ErrorCode::kUnsupported, cat("backend vm cannot hold this policy: ", h.statement, ": ", h.detail, " (--waive ", h.statement, " does without)"));
+    return {};
+  }
+
+  // Known only from inside: a run of its own, before the one that was asked for.
+  Result<void> check_required(const Policy& policy) {
+    Policy like = policy;
+    like.required.clear();
+    Request request;
+    request.argv = {"/bin/true"};
+    TRY_SET(Report trial, run(like, std::move(request)));
+    for (Layer layer : policy.required) {
+      const LayerReport* held = trial.enforcement.find(layer);
+      if (held != nullptr && held->status == LayerStatus::kFull) continue;
+      return make_error(ErrorCode::kUnsupported, cat("required layer ", to_string(layer), " is ", held == nullptr ? "none" : to_string(held->status), " here: ",
+                                                     held == nullptr ? "not of this backend" : held->detail));
+    }
+    return {};
+  }
+
+  // The booted machine as a file, made when there is none that fits.
+  Result<std::string> snapshot(const Policy& policy, const Machine& machine, const MachineImage& image) {
+    auto command = machine_command(qemu_, machine, image, MachineStart::kBoot);
+    Sha256 hash;
+    hash.add_field(image.key);
+    struct stat st {};
+    if (::stat(qemu_.c_str(), &st) == 0) {
+      hash.add_number(static_cast<std::uint64_t>(st.st_size));
+      hash.add_number(static_cast<std::uint64_t>(st.st_mtim.tv_sec));
+      hash.add_number(st.st_ino);
+    }
+    // "max" is what this QEMU can emulate, whatever the host's processor is; the rest is in the words.
+    for (const auto& word : command) hash.add_field(word);
+    std::string path = cat(image.folder, "/", hash.finish_hex().substr(0, 24), ".state");
+    if (::access(path.c_str(), R_OK) == 0) {
+      ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+      return path;
+    }
+    Policy boot = around(policy, machine, image, MachineStart::kBoot);
+    boot.filesystem.grants = {{image.folder, Access::kRead, "backend vm"}};
+    boot.limits.wall = boot.limits.cpu_time = kBootPatience;
+    boot.limits.cpus = 0;
+    boot.limits.output = 64_KiB;
+    boot.limits.disk = 512_MiB;
+    boot.limits.memory = Bytes{boot.limits.memory.n + boot.limits.disk.n};
+    Request request;
+    request.argv = {image.program, "boot", "/work/state", "--"};
+    for (auto& word : command) request.argv.push_back(std::move(word));
+    request.outputs = {"state"};
+    TRY_SET(auto launcher, Launcher::create());
+    TRY_SET(Report report, launcher->run(boot, std::move(request)));
+    if (report.verdict.exit_code != 0 || report.files.size() != 1) {
+      auto said = hotcell::trim(report.err);
+      return make_error(ErrorCode::kUnsupported, cat("backend vm: the machine does not boot here: ", to_string(report.verdict.reason), said.empty() ? "" : ": ", printable(said.substr(0, 300))));
+    }
+    TRY(keep_file(path, report.files[0].bytes, 0444));
+    sweep_machines(image.folder);
+    return path;
+  }
+
+  Result<void> account(const Policy& policy, Report& r) const {
+    std::string told;
+    std::vector<OutputFile> files;
+    for (auto& f : r.files) {
+      if (f.name == "told") told = std::move(f.bytes);
+      else if (f.name.starts_with("w/")) files.push_back({f.name.substr(2), std::move(f.bytes), f.executable});
+    }
+    r.files = std::move(files);
+    auto lines = told_lines(told);
+    bool by_itself = r.verdict.reason == ExitReason::kExited || r.verdict.reason == ExitReason::kSignal;
+    if (auto it = lines.find("failed"); it != lines.end()) return make_error(ErrorCode::kInternal, cat("backend vm: ", printable(it->second)));
+    if (by_itself && !lines.contains("ended")) return make_error(ErrorCode::kInternal, cat("backend vm: the runner ended without a word", r.err.empty() ? "" : ": ", printable(r.err.substr(0, 300))));
+    bool bad = r.verdict.signal.has_value() || r.verdict.exit_code.value_or(0) != 0;
+    if (by_itself && bad) {
+      if (number(lines, "oom_kills") > 0) r.verdict.reason = ExitReason::kMemory;
+      else if (r.verdict.signal == SIGSYS) r.verdict.reason = ExitReason::kPolicy;
+      else if (r.verdict.signal == SIGXFSZ) r.verdict.reason = ExitReason::kDisk;
+      else if (number(lines, "pids_refused") > 0) r.verdict.reason = ExitReason::kProcesses;
+      else if (number(lines, "tmp_full") > 0) r.verdict.reason = ExitReason::kDisk;
+    }
+    if (auto peak = number(lines, "memory_peak"); peak > 0) r.usage.memory_peak = Bytes{peak};
+    r.usage.processes_peak = 0;  // of the machine's own threads: says nothing of the program
+    r.enforcement = enforcement(policy, told, lines, std::move(r.enforcement));
+    r.denials.clear();
+    for (const auto& h : backends::vm()->judge(policy))
+      if (std::find(options_.waived.begin(), options_.waived.end(), h.statement) != options_.waived.end())
+        r.denials.push_back({"waiver", cat(h.statement, " was waived: ", h.detail), h.statement, "", 1});
+    r.denials_complete = false;
+    return {};
+  }
+
+  // Of the program as the guest's kernel has it, and of the machine as ours has it.
+  static Enforcement enforcement(const Policy& policy, std::string_view told, const std::map<std::string, std::string>& lines, Enforcement cell) {
+    Enforcement out;
+    out.backend = "vm";
+    out.layers = read_posture(told, *backends::vm());
+    bool known = lines.contains("ns_pid");
+    for (auto& l : out.layers) {
+      // A machine that was ended before it said anything still was one; what is in it was not read.
+      if (!known) l = {l.layer, LayerStatus::kNone, "not read back: it was ended before"};
+      if (known && l.layer == Layer::kSeccomp) {
+        bool filter = lines.contains("Seccomp") && lines.at("Seccomp") == "2";
+        l = {l.layer, filter ? LayerStatus::kFull : LayerStatus::kNone, filter ? "a filter in a kernel of its own" : "no filter was read back"};
+      }
+    }
+    auto limit = [&](Layer layer, const char* name, std::uint64_t wanted, std::string_view what) {
+      bool right = number(lines, name) == wanted;
+      out.layers.push_back({layer, right ? LayerStatus::kFull : LayerStatus::kNone, right ? cat("cgroup v2 of the guest: ", what) : std::string("was not read back")});
+    };
+    limit(Layer::kMemory, "memory_max", policy.limits.memory.n / 4096 * 4096, cat(policy.limits.memory.n >> 20, " MiB"));
+    limit(Layer::kProcesses, "pids_max", policy.limits.processes + 1, cat(policy.limits.processes, " tasks"));
+    for (Layer layer : {Layer::kCpu, Layer::kRlimits})
+      if (const LayerReport* held = cell.find(layer)) out.layers.push_back({held->layer, held->status, cat(held->detail, ", of the machine")});
+    out.layers.push_back({Layer::kDisk, LayerStatus::kPartial, "/work, /tmp and /dev/shm each by its size"});
+    return out;
+  }
+
+  ToolOptions options_;
+  VmOptions vm_;
+  std::unique_ptr<Launcher> cells_;
+  std::string qemu_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Launcher>> open_vm(ToolOptions options, VmOptions vm) {
+  std::string qemu = find_tool(backends::vm()->binary());
+  if (qemu.empty()) return make_error(ErrorCode::kUnsupported, cat("backend vm: ", backends::vm()->binary(), " is not installed (apt-get install ", backends::vm()->package(), ")"));
+  TRY_SET(auto cells, Launcher::create());
+  return std::unique_ptr<Launcher>(new VmLauncher(std::move(options), vm, std::move(cells), std::move(qemu)));
+}
+
+}  // namespace hotcell::backends
