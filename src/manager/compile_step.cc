@@ -23,6 +23,10 @@ void add_file_facts(Sha256& hash, const std::string& path) {
   hash.add_number(static_cast<std::uint64_t>(s.st_mtim.tv_nsec));
 }
 
+// What the cache keeps beside a header (its list of sizes) must not be found where headers are looked for.
+constexpr std::string_view kInside = "include";
+std::string inside(std::string_view folder) { return cat(folder, "/", kInside); }
+
 }  // namespace
 
 Policy compile_policy(const CompileStep& step, const Policy& run) {
@@ -61,8 +65,26 @@ std::string artefact_key(const Language& language, const CompileStep& step, cons
   return hash.finish_hex();
 }
 
-Result<Compiled> run_compile_step(Launcher& launcher, const Language& language, const CompileStep& step, const Sources& sources,
-                                  const Policy& run, const std::function<bool()>& cancelled) {
+std::optional<std::string> ready_header(Launcher& launcher, const Language& language, const CompileStep& step, const ArtefactCache& cache,
+                                        const Policy& run, const std::function<bool()>& cancelled) {
+  CompileStep make;
+  make.argv = step.header->argv;
+  make.extra = {{"header.h", step.header->text}};
+  make.outputs = {step.header->output};
+  make.limits = step.limits;
+  make.read = step.read;
+  const Sources none;
+  const std::string key = artefact_key(language, make, none);
+  if (auto known = cache.folder_of(key)) return inside(*known);
+  auto made = run_compile_step(launcher, language, make, none, run, cancelled);
+  if (!made.ok() || made.value().artefact.size() != 1) return std::nullopt;
+  made.value().artefact[0].name = cat(kInside, "/", step.header->name);
+  auto kept = cache.put_folder(key, made.value().artefact);
+  return kept.ok() ? std::optional(inside(kept.value())) : std::nullopt;
+}
+
+Result<Compiled> run_compile_step(Launcher& launcher, const Language& language, const CompileStep& step,
+                                  const Sources& sources, const Policy& run, const std::function<bool()>& cancelled) {
   Request request;
   request.argv = step.argv;
   request.env = step.env;

@@ -1,11 +1,13 @@
 // One compile step in its own cell.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "hotcell/language.h"
 #include "hotcell/launcher.h"
 #include "hotcell/report.h"
+#include "store/artefact_cache.h"
 
 namespace hotcell {
 
@@ -16,6 +18,10 @@ Policy compile_policy(const CompileStep& step, const Policy& run);
 // The name of the artefact: everything it depends on. Compilers are known by where they are, their size and age, and by
 // the age of the package database: asking one for its version would cost more than running what it made.
 std::string artefact_key(const Language& language, const CompileStep& step, const Sources& sources);
+
+// The folder with the step's header, from the cache or made now; null when it cannot be had: the compiler does without.
+std::optional<std::string> ready_header(Launcher& launcher, const Language& language, const CompileStep& step, const ArtefactCache& cache,
+                                        const Policy& run, const std::function<bool()>& cancelled);
 
 struct Compiled {
   CompileReport report;

@@ -33,7 +33,8 @@ std::string line_of(const Sources& sources, const std::string& file, int line) {
 std::vector<Finding> compiler_findings(std::span<const Diagnostic> diagnostics, const Sources& sources,
                                        std::span<const Finding> known, std::span<const std::string> off) {
   std::vector<Finding> out;
-  if (std::any_of(off.begin(), off.end(), [](const auto& pattern) { return glob_matches(pattern, kRule, 0); })) return out;
+  if (std::any_of(off.begin(), off.end(), [](const auto& pattern) { return glob_matches(pattern, kRule, 0); }))
+    return out;
   std::set<std::pair<std::string_view, int>> places;
   for (const auto& f : known) places.emplace(f.file, f.line);
   std::set<std::tuple<std::string_view, int, std::string_view>> seen;

@@ -26,7 +26,8 @@ bool among(std::string_view name, const std::array<std::string_view, N>& list) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-Finding finding(std::string rule, std::string type, bool error, std::string_view file, std::string message, std::string fix) {
+Finding finding(std::string rule, std::string type, bool error, std::string_view file, std::string message,
+                std::string fix) {
   Finding f;
   f.rule = std::move(rule);
   f.type = std::move(type);
@@ -43,29 +44,41 @@ std::vector<Finding> elf_findings(std::string_view program, std::string_view fil
   std::vector<Finding> out;
   auto facts = read_elf(program);
   if (!facts) {
-    out.push_back(finding("elf-unverifiable", "dangerous_pattern", true, file, "the compiled program is not an ELF file that can be read", ""));
+    out.push_back(finding("elf-unverifiable", "dangerous_pattern", true, file,
+                          "the compiled program is not an ELF file that can be read", ""));
     return out;
   }
   const bool strict = level == ElfLevel::kStrict;
   for (const auto& name : facts->undefined) {
     if (among(name, kProcess)) {
-      out.push_back(finding("elf-process", "system_call", strict, file, cat("the compiled program calls ", name, ", which starts a process"),
+      out.push_back(finding("elf-process", "system_call", strict, file,
+                            cat("the compiled program calls ", name, ", which starts a process"),
                             "do the work in the program itself"));
     } else if (among(name, kRaw)) {
-      out.push_back(finding("elf-raw-call", "system_call", strict, file, cat("the compiled program calls ", name), "use the C library's own function for it"));
+      out.push_back(finding("elf-raw-call", "system_call", strict, file, cat("the compiled program calls ", name),
+                            "use the C library's own function for it"));
     } else if (among(name, kLoading)) {
-      out.push_back(finding("elf-load", "blocked_function", strict, file, cat("the compiled program calls ", name, ", which loads code that was not read"),
+      out.push_back(finding("elf-load", "blocked_function", strict, file,
+                            cat("the compiled program calls ", name, ", which loads code that was not read"),
                             "link what is needed"));
     }
   }
   if (!facts->rpath.empty())
-    out.push_back(finding("elf-rpath", "dangerous_pattern", true, file, cat("the compiled program looks for libraries in ", printable(facts->rpath)), ""));
+    out.push_back(finding("elf-rpath", "dangerous_pattern", true, file,
+                          cat("the compiled program looks for libraries in ", printable(facts->rpath)),
+                          "link without -rpath; the system's libraries are found without"));
   if (facts->executable_stack)
-    out.push_back(finding("elf-executable-stack", "dangerous_pattern", strict, file, "the compiled program wants an executable stack", "avoid nested functions whose address is taken, and assembler without .note.GNU-stack"));
+    out.push_back(finding("elf-executable-stack", "dangerous_pattern", strict, file,
+                          "the compiled program wants an executable stack",
+                          "avoid nested functions whose address is taken, and assembler without .note.GNU-stack"));
   if (facts->writable_code)
-    out.push_back(finding("elf-writable-code", "dangerous_pattern", true, file, "the compiled program has memory that is both writable and executable", ""));
+    out.push_back(finding("elf-writable-code", "dangerous_pattern", true, file,
+                          "the compiled program has memory that is both writable and executable",
+                          "leave the sections to the compiler and the linker"));
   if (facts->dynamic && !facts->interpreter.empty() && !among(facts->interpreter, kLoaders))
-    out.push_back(finding("elf-interpreter", "dangerous_pattern", true, file, cat("the compiled program is to be loaded by ", printable(facts->interpreter)), ""));
+    out.push_back(finding("elf-interpreter", "dangerous_pattern", true, file,
+                          cat("the compiled program is to be loaded by ", printable(facts->interpreter)),
+                          "link without --dynamic-linker"));
   return out;
 }
 

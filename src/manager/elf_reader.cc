@@ -77,7 +77,8 @@ class Parser {
  private:
   std::optional<std::uint64_t> file_offset(std::uint64_t address) const {
     for (const auto& s : segments_) {
-      if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz) return s.p_offset + (address - s.p_vaddr);
+      if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)
+        return s.p_offset + (address - s.p_vaddr);
     }
     return std::nullopt;
   }
@@ -117,7 +118,8 @@ class Parser {
     std::uint64_t count = 0;
     Elf64_Word head[2];
     if (auto at = file_offset(d.hash); d.hash != 0 && at && in_.at(*at, head)) count = head[1];
-    if (auto at = file_offset(d.gnu_hash); d.gnu_hash != 0 && at && in_.at(*at, head)) count = std::max<std::uint64_t>(count, head[1]);
+    if (auto at = file_offset(d.gnu_hash); d.gnu_hash != 0 && at && in_.at(*at, head))
+      count = std::max<std::uint64_t>(count, head[1]);
     count = std::max(count, last_symbol(d.rela, d.rela_size));
     count = std::max(count, last_symbol(d.plt, d.plt_size));
     return static_cast<std::size_t>(std::min<std::uint64_t>(count, kMostSymbols));

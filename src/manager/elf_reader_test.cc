@@ -69,7 +69,8 @@ TEST(ElfReader, WhatIsNoProgramIsUnverifiable) {
   EXPECT_TRUE(has(elf_findings("text", "x", ElfLevel::kDefault), "elf-unverifiable", "error"));
 }
 
-// Every cut and a few thousand random changes of the headers: an answer or none, never a read outside (sanitizers look).
+// Every cut and a few thousand random changes of the headers: an answer or none, never a read outside (sanitizers
+// look).
 TEST(ElfReader, SurvivesDamage) {
   std::string whole = own_program().substr(0, 8192);
   for (std::size_t cut = 0; cut < 4096; cut += 7) (void)read_elf(std::string_view(whole).substr(0, cut));

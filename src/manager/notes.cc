@@ -2,49 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/strings.h"
 
 namespace hotcell {
 namespace {
 
-constexpr std::size_t kLongestHead = 160, kLongestSubject = 128, kMostDenials = 64;
+constexpr std::size_t kLongestSubject = 128, kMostDenials = 64;
 constexpr std::array kTypes = {RichType::kPng, RichType::kSvg, RichType::kHtml, RichType::kJson, RichType::kText};
-
-struct Record {
-  std::string_view kind, name, bytes;
-};
-
-bool is_plain_name(std::string_view name) {
-  auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_'; };
-  return !name.empty() && name.size() <= 64 && name[0] != '.' && std::all_of(name.begin(), name.end(), plain);
-}
-
-std::optional<Record> take_record(std::string_view& rest) {
-  auto end = rest.substr(0, kLongestHead).find('\n');
-  if (end == std::string_view::npos) return std::nullopt;
-  auto words = split(rest.substr(0, end), ' ');
-  if (words.size() != 3 || !is_plain_name(words[1])) return std::nullopt;
-  auto size = parse_u64(words[2]);
-  rest.remove_prefix(end + 1);
-  if (!size || *size > rest.size()) return std::nullopt;
-  Record record{words[0], words[1], rest.substr(0, *size)};
-  rest.remove_prefix(*size);
-  return record;
-}
-
-bool is_png(std::string_view bytes) {
-  // The signature, and the chunk that every image begins with.
-  return bytes.size() >= 33 && bytes.starts_with("\x89PNG\r\n\x1a\n") && bytes.substr(12, 4) == "IHDR";
-}
-
-std::string_view fault_of(RichType type, std::string_view bytes, std::size_t together) {
-  const bool fits = bytes.size() <= kLargestOutput.n && together + bytes.size() <= kMostOutputBytes.n;
-  if (!fits) return " is left out: it is too large";
-  if (type == RichType::kPng) return is_png(bytes) ? "" : " is left out: it is not a PNG image";
-  return is_valid_utf8(bytes) ? "" : " is left out: it is not UTF-8 text";
-}
 
 bool is_dotted_name(std::string_view name) {
   auto part = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80; };
@@ -52,7 +17,7 @@ bool is_dotted_name(std::string_view name) {
   return std::all_of(name.begin(), name.end(), part);
 }
 
-void add_denial(const Record& record, std::string_view profile, Report& report) {
+void add_denial(const Note& record, std::string_view profile, Report& report) {
   const bool import = record.name == "import" || record.name == "import-observed";
   const bool attribute = record.name == "attribute" || record.name == "attribute-observed";
   if ((!import && !attribute) || !is_dotted_name(record.bytes)) return;
@@ -82,7 +47,7 @@ void add_denial(const Record& record, std::string_view profile, Report& report) 
 
 void read_notes(std::string_view bytes, std::string_view profile, Report& report) {
   std::size_t together = 0;
-  while (auto record = take_record(bytes)) {
+  while (auto record = take_note(bytes)) {
     if (record->kind == "denial") {
       add_denial(*record, profile, report);
       continue;
@@ -91,7 +56,7 @@ void read_notes(std::string_view bytes, std::string_view profile, Report& report
     if (type == kTypes.end()) return;
     if (report.outputs.size() == kMostOutputs) continue;
     RichOutput output{*type, std::string(record->name), {}};
-    if (auto fault = fault_of(*type, record->bytes, together); fault.empty()) {
+    if (auto fault = output_fault(*record, together); fault.empty()) {
       output.bytes = std::string(record->bytes);
     } else {
       output.type = RichType::kText;

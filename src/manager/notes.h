@@ -3,11 +3,9 @@
 #include <string_view>
 
 #include "hotcell/report.h"
+#include "languages/common/notes.h"
 
 namespace hotcell {
-
-inline constexpr std::size_t kMostOutputs = 32;
-inline constexpr Bytes kLargestOutput = 8_MiB, kMostOutputBytes = 16_MiB;
 
 // Outputs and refusals of the notes go into the report. Nothing in them is believed: sizes, names and types are
 // checked, the first record that is not one ends the reading. `profile`: whose lists were meant, for the sentences.

@@ -1,10 +1,12 @@
 #include "manager/pipeline.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "core/policy/stages.h"
 #include "core/policy/units.h"
 #include "languages/common/notes.h"
 #include "manager/compile_step.h"
@@ -12,6 +14,7 @@
 #include "manager/elf_findings.h"
 #include "manager/notes.h"
 #include "manager/verdict_record.h"
+#include "verify/rules.h"
 
 namespace hotcell {
 
@@ -44,13 +47,21 @@ std::string compile_words(const CompileReport& report, const Limits& limits) {
     return cat("the compiler was stopped: ", words, limit_words(report.reason, limits));
   for (const auto& d : report.diagnostics)
     if (d.severity == "error") return cat(d.file, d.line > 0 ? cat(":", d.line) : "", ": ", d.message);
-  if (report.reason == ExitReason::kProcesses) return cat("the compiler reached ", limits.processes, " processes and threads");
+  if (report.reason == ExitReason::kProcesses)
+    return cat("the compiler reached ", limits.processes, " processes and threads");
   if (report.reason == ExitReason::kSignal) return "the compiler was ended by a signal";
   return "the compiler reported an error";
 }
 
-bool has_error(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == "error"; });
+// By the mode of the stage that found it. What could not be read was looked at by none of them.
+bool refuses(const Policy& policy, const Finding& f) {
+  if (f.severity != "error") return false;
+  if (f.rule == "unverifiable") return verification_enforced(policy);
+  return stage_refuses(policy, f.rule == "blocklist" ? kBlocklistAudit : kAstScan);
+}
+
+bool any_refuses(const Policy& policy, const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return refuses(policy, f); });
 }
 
 Report stopped_report(ExitReason reason, std::string error, const Request& request) {
@@ -77,7 +88,8 @@ std::vector<Diagnostic> kept_warnings(const ArtefactCache& cache, const std::str
   return out;
 }
 
-void keep_warnings(const ArtefactCache& cache, const std::string& artefact, const CompileReport& report, const Sources& sources) {
+void keep_warnings(const ArtefactCache& cache, const std::string& artefact, const CompileReport& report,
+                   const Sources& sources) {
   auto warnings = compiler_findings(report.diagnostics, sources, {}, {});
   if (!warnings.empty()) cache.put(warnings_key(artefact), write_verdict(warnings)).ignore("advice only");
 }
@@ -92,8 +104,17 @@ struct Pipeline::Reading {
 };
 
 bool verification_enforced(const Policy& policy) {
-  auto mode = policy.audit.find("verification");
-  return mode == policy.audit.end() || mode->second == AuditMode::kEnforce;
+  return std::any_of(kPreStages.begin(), kPreStages.end(), [&](auto stage) { return stage_refuses(policy, stage); });
+}
+
+std::string profile_for(std::string_view configured, const Language* language) {
+  return std::string(configured == "default" && language != nullptr ? language->default_profile : configured);
+}
+
+MayRaise may_raise(const Policy& policy, const Origins& origins) {
+  static const Limits usual = default_policy().limits;
+  return {policy.limits.processes == usual.processes && origin_of(origins, "limits.processes").empty(),
+          policy.limits.memory == usual.memory && origin_of(origins, "limits.memory").empty()};
 }
 
 Result<void> plan_run(const ProgramSource& source, Policy& policy, MayRaise raise, Request& request) {
@@ -101,13 +122,20 @@ Result<void> plan_run(const ProgramSource& source, Policy& policy, MayRaise rais
   auto tools = find_tools(language, policy);
   if (raise.processes) policy.limits.processes = std::max(policy.limits.processes, language.needs.processes);
   if (raise.memory) policy.limits.memory = std::max(policy.limits.memory, language.needs.memory);
-  BuildInput input{source.sources, policy, tools, policy.fast};
+  // One task is the runtime's first thread: it would not come as far as the program.
+  if (policy.limits.processes < 2 && language.needs.processes > 0)
+    return make_error(ErrorCode::kInvalid, cat(language.name, " programs cannot start with ", policy.limits.processes,
+                                               " process: their runtime has threads of its own; profile ", language.name,
+                                               "-strict has room for them"));
+  BuildInput input{source.sources, policy, tools, policy.fast, &request.env};
   TRY_SET(RunStep step, language.run(input));
   if (request.rich) {
     if (language.rich == nullptr)
-      return make_error(ErrorCode::kUnsupported, cat("rich results: ", language.name, " programs have text only; python has more"));
+      return make_error(ErrorCode::kUnsupported,
+                        cat("rich results: ", language.name, " programs have text only; python has more"));
     if (!policy.filesystem.writable_scratch)
-      return make_error(ErrorCode::kInvalid, cat("rich results come through /work, where profile ", printable(policy.name), " lets nothing be written"));
+      return make_error(ErrorCode::kInvalid, cat("rich results come through /work, where profile ",
+                                                 printable(policy.name), " lets nothing be written"));
     TRY(language.rich(input, step));
   }
   if (step.notes) request.outputs_if_there.emplace_back(kNotesFile);
@@ -118,14 +146,16 @@ Result<void> plan_run(const ProgramSource& source, Policy& policy, MayRaise rais
     if (!policy.env.set.contains(name)) request.env[name] = std::move(value);
   auto add = [&](SourceFile file, unsigned mode) -> Result<void> {
     for (const auto& other : request.files)
-      if (other.name == file.name) return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(file.name)));
+      if (other.name == file.name)
+        return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(file.name)));
     request.files.push_back({std::move(file.name), std::move(file.text), mode});
     return {};
   };
   if (language.compile == nullptr)
     for (const auto& f : source.sources.files) TRY(add(f, 0644));
   for (auto& f : step.extra) TRY(add(std::move(f), 0755));
-  for (auto& path : step.read) policy.filesystem.grants.push_back({std::move(path), Access::kRead, std::string(language.name)});
+  for (auto& path : step.read)
+    policy.filesystem.grants.push_back({std::move(path), Access::kRead, std::string(language.name)});
   return {};
 }
 
@@ -137,7 +167,8 @@ Pipeline::~Pipeline() {
 
 const ArtefactCache* Pipeline::cache() {
   if (!cache_tried_ && options_.cache) {
-    auto opened = ArtefactCache::open(options_.cache_folder.empty() ? ArtefactCache::standard_folder() : options_.cache_folder);
+    auto opened =
+        ArtefactCache::open(options_.cache_folder.empty() ? ArtefactCache::standard_folder() : options_.cache_folder);
     if (opened.ok()) cache_.emplace(std::move(opened).value());
   }
   cache_tried_ = true;
@@ -147,29 +178,45 @@ const ArtefactCache* Pipeline::cache() {
 std::vector<Finding> Pipeline::verified(const ProgramSource& source, const Policy& policy) {
   const auto* language = source.language;
   std::string_view name = language->verify_as.empty() ? language->name : language->verify_as;
-  const bool remember = language->compile != nullptr && cache() != nullptr;
+  const bool remember = language->compile != nullptr && source.beside.empty() && cache() != nullptr;
   std::string key = remember ? verdict_key(name, source.sources, policy) : std::string();
   if (remember)
     if (auto known = cache()->get(key))
       if (auto findings = read_verdict(*known)) return *std::move(findings);
-  Verifier verifier;
-  Policy theirs = policy;
-  // A profile's list of modules is one of its own language.
-  if (!policy.language.empty() && policy.language != language->name) theirs.imports_allowed.clear(), theirs.blocklist.clear();
+  std::optional<Verifier> own;
+  Verifier& verifier = options_.verifier != nullptr ? *options_.verifier : own.emplace();
+  Policy others = policy;  // a profile's list of modules is one of its own language
+  others.imports_allowed.clear(), others.blocklist.clear();
   std::vector<Finding> out;
-  for (const auto& f : source.sources.files) {
-    // Of a project only what is code of this language; the rest is data, and manifests.
-    if (f.name != source.sources.main && language_by_extension(f.name) != language) continue;
-    if (source.sources.project && language_by_extension(f.name) != language) continue;
-    auto verification = verifier.verify(f.text, name, f.name, theirs);
+  std::vector<std::string_view> unread;
+  auto read = [&](const SourceFile& f, std::string_view as, const FileReading& how) {
+    if (as.empty() && how.opaque.empty()) return unread.push_back(f.name);
+    if (as.empty()) {
+      out.push_back(unverifiable_finding(how.opaque));
+      out.back().file = f.name;
+      return;
+    }
+    const bool same = policy.language.empty() || verify_language_name(policy.language) == as;
+    auto verification = verifier.verify(f.text, as, f.name, same ? policy : others);
     out.insert(out.end(), verification.findings.begin(), verification.findings.end());
+  };
+  FileReader reader(*language, source.sources);
+  for (const auto& f : source.sources.files) {
+    if (f.name == source.sources.main && !source.sources.project) {
+      read(f, name, {});
+      continue;
+    }
+    auto how = reader.how(f.name, f.text);
+    read(f, how.language, how);
   }
+  for (const auto& b : source.beside) read(b.file, b.reading.language, b.reading);
+  if (!unread.empty()) out.push_back(unread_finding(unread));
   if (remember) cache()->put(key, write_verdict(out)).ignore("the next run verifies again");
   return out;
 }
 
-Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Policy& policy, std::vector<OutputFile>& artefact,
-                                        Limits& limits) {
+Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Policy& policy,
+                                        std::vector<OutputFile>& artefact, Limits& limits) {
   const Language& language = *source.language;
   auto tools = find_tools(language, policy);
   TRY_SET(CompileStep step, language.compile({source.sources, policy, tools, policy.fast}));
@@ -186,9 +233,16 @@ Result<CompileReport> Pipeline::compile(const ProgramSource& source, const Polic
       return report;
     }
   }
+  if (step.header && cache() != nullptr) {
+    if (auto folder = ready_header(launcher_, language, step, *cache(), policy, options_.cancelled)) {
+      step.argv.insert(step.argv.begin() + 1, cat(step.header->option, *folder));
+      step.read.push_back(std::move(*folder));
+    }
+  }
   TRY_SET(Compiled compiled, run_compile_step(launcher_, language, step, source.sources, policy, options_.cancelled));
   artefact = std::move(compiled.artefact);
-  if (artefact.size() == 1 && artefact[0].name == step.outputs[0]) artefact[0].name = std::string(base_name(artefact[0].name));
+  if (artefact.size() == 1 && artefact[0].name == step.outputs[0])
+    artefact[0].name = std::string(base_name(artefact[0].name));
   const bool made = compiled.report.reason == ExitReason::kExited && compiled.report.exit_code == 0;
   if (made && artefact.empty()) return make_error(ErrorCode::kInternal, "the compiler made nothing");
   if (made && cache() != nullptr) {
@@ -202,7 +256,8 @@ Result<std::vector<OutputFile>> Pipeline::compiled(const ProgramSource& source, 
   std::vector<OutputFile> artefact;
   Limits limits;
   TRY_SET(CompileReport report, compile(source, policy, artefact, limits));
-  if (artefact.empty()) return make_error(ErrorCode::kInternal, cat(source.sources.main, ": ", compile_words(report, limits)));
+  if (artefact.empty())
+    return make_error(ErrorCode::kInternal, cat(source.sources.main, ": ", compile_words(report, limits)));
   return artefact;
 }
 
@@ -212,18 +267,33 @@ Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& po
   Prepared out;
   const bool enforced = verification_enforced(policy);
   if (options_.verify && (enforced || language.compile != nullptr)) {
+    const auto begun = std::chrono::steady_clock::now();
     out.findings = verified(source, policy);
+    out.verified_in = std::chrono::steady_clock::now() - begun;
   } else if (options_.verify) {
     // Advice does not keep the program waiting.
     reading_ = std::make_unique<Reading>();
-    reading_->thread = std::thread([this, &source, &policy] { reading_->findings = verified(source, policy); });
+    auto read = [this, &source, &policy] { reading_->findings = verified(source, policy); };
+    try {
+      reading_->thread = std::thread(read);
+    } catch (const std::system_error&) {
+      read();   // no thread is to be had: the program waits
+    }
   }
   auto refuse = [&] {
     std::size_t errors = 0;
-    for (const auto& f : out.findings) errors += f.severity == "error" ? 1 : 0;
-    out.stopped = stopped_report(ExitReason::kVerification, cat(errors, errors == 1 ? " error" : " errors", " in ", printable(source.sources.main)), request);
+    std::string where;
+    for (const auto& f : out.findings) {
+      if (!refuses(policy, f)) continue;
+      ++errors;
+      const std::string& file = f.file.empty() ? source.sources.main : f.file;
+      where = where.empty() || where == file ? file : std::string("several files");
+    }
+    out.stopped = stopped_report(
+        ExitReason::kVerification,
+        cat(errors, errors == 1 ? " error" : " errors", " in ", printable(where)), request);
   };
-  if (enforced && options_.verify && has_error(out.findings)) {
+  if (options_.verify && any_refuses(policy, out.findings)) {
     refuse();
     return out;
   }
@@ -231,17 +301,32 @@ Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& po
   std::vector<OutputFile> artefact;
   Limits limits;
   TRY_SET(out.compile, compile(source, policy, artefact, limits));
+  const Language* last = &language;
+  while (!artefact.empty() && last->becomes != nullptr) {
+    last = last->becomes;
+    ProgramSource next{last, {{{artefact[0].name, std::move(artefact[0].bytes)}}, artefact[0].name}};
+    artefact.clear();
+    auto first = std::exchange(out.compile, std::nullopt);
+    TRY_SET(out.compile, compile(next, policy, artefact, limits));
+    if (artefact.empty()) break;
+    // What was said of the text is what people can act on.
+    out.compile->duration += first->duration;
+    out.compile->diagnostics = std::move(first->diagnostics);
+    out.compile->err = std::move(first->err);
+    out.compile->cached = out.compile->cached && first->cached;
+  }
+  out.module = last->name == "wasm";
   if (artefact.empty()) {
     auto reason = out.compile->reason == ExitReason::kCancelled ? ExitReason::kCancelled : ExitReason::kCompileError;
     out.stopped = stopped_report(reason, compile_words(*out.compile, limits), request);
     out.stopped->duration = out.compile->duration;
     return out;
   }
-  if (options_.verify && is_native_c(language) && artefact.size() == 1) {
+  if (options_.verify && is_native_c(language) && artefact.size() == 1 && stage_runs(policy, kAstScan)) {
     const bool strict = policy.rules.level == VerifyLevel::kStrict;
     auto more = elf_findings(artefact[0].bytes, source.sources.main, strict ? ElfLevel::kStrict : ElfLevel::kDefault);
     out.findings.insert(out.findings.end(), more.begin(), more.end());
-    if (enforced && has_error(more)) {
+    if (any_refuses(policy, more)) {
       refuse();
       return out;
     }
@@ -252,20 +337,24 @@ Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& po
   }
   for (auto& f : artefact) {
     for (const auto& other : request.files)
-      if (other.name == f.name) return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(f.name)));
+      if (other.name == f.name)
+        return make_error(ErrorCode::kInvalid, cat("two files would both be /work/", printable(f.name)));
     request.files.push_back({std::move(f.name), std::move(f.bytes), f.executable ? 0755U : 0644U});
   }
   return out;
 }
 
 void Pipeline::complete(Prepared prepared, Report& report) {
-  if (reading_ && reading_->thread.joinable()) {
-    reading_->thread.join();
+  if (reading_) {
+    if (reading_->thread.joinable()) reading_->thread.join();
     prepared.findings = std::move(reading_->findings);
+    reading_.reset();
   }
   report.findings.insert(report.findings.end(), prepared.findings.begin(), prepared.findings.end());
   report.compile = std::move(prepared.compile);
-  auto notes = std::find_if(report.files.begin(), report.files.end(), [](const OutputFile& f) { return f.name == kNotesFile; });
+  if (prepared.module && report.enforcement.backend == "native") report.enforcement.backend = "wasm";
+  auto notes =
+      std::find_if(report.files.begin(), report.files.end(), [](const OutputFile& f) { return f.name == kNotesFile; });
   if (notes == report.files.end()) return;
   read_notes(notes->bytes, profile_, report);
   report.files.erase(notes);

@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "core/policy/patch.h"
 #include "hotcell/language.h"
 #include "hotcell/launcher.h"
 #include "hotcell/report.h"
 #include "hotcell/request.h"
 #include "hotcell/verify.h"
+#include "manager/beside.h"
 #include "store/artefact_cache.h"
 
 namespace hotcell {
@@ -23,12 +25,18 @@ namespace hotcell {
 struct ProgramSource {
   const Language* language = nullptr;
   Sources sources;
+  std::vector<BesideFile> beside = {};   // what the run cell gets besides, and no compiler
 };
+
+// The profile of a run for which nobody has named one: what was configured, else the language's own.
+std::string profile_for(std::string_view configured, const Language* language);
 
 // Limits that nobody has written down, in a profile or a flag, may be raised to what the runtime itself needs.
 struct MayRaise {
   bool processes = false, memory = false;
 };
+// By where each limit comes from, and that it is the default's: a narrower preset means it, whoever wrote it.
+MayRaise may_raise(const Policy& policy, const Origins& origins);
 
 // Command, environment and files of the run cell, laid over what the request has; its argv so far are the program's own
 // arguments.
@@ -37,6 +45,7 @@ Result<void> plan_run(const ProgramSource& source, Policy& policy, MayRaise rais
 struct PipelineOptions {
   bool verify = true;
   bool cache = true;
+  Verifier* verifier = nullptr;          // null: one of its own for each source
   std::string cache_folder;              // empty: the standard one
   std::function<bool()> cancelled;       // asked now and then while compiling
   std::function<void(const Event&)> on_event;
@@ -47,6 +56,8 @@ struct Prepared {
   std::optional<Report> stopped;         // the program must not start: refused, or it does not compile
   std::optional<CompileReport> compile;
   std::vector<Finding> findings;
+  std::optional<Nanoseconds> verified_in;
+  bool module = false;                   // a WASI module: there is a wall inside the cell, too
 };
 
 class Pipeline {

@@ -22,7 +22,8 @@ Error bad(std::string message) { return make_error(ErrorCode::kInvalid, std::mov
 bool has_extension_of(const Language& language, std::string_view name) {
   auto dot = name.rfind('.');
   return dot != std::string_view::npos && dot != 0 &&
-         std::find(language.extensions.begin(), language.extensions.end(), name.substr(dot)) != language.extensions.end();
+         std::find(language.extensions.begin(), language.extensions.end(), name.substr(dot)) !=
+             language.extensions.end();
 }
 
 class ProjectReader {
@@ -38,7 +39,8 @@ class ProjectReader {
     ::closedir(stream);
     std::sort(names.begin(), names.end());  // the same key for the same folder, whatever order the disk has
     for (const auto& name : names) {
-      if (name == "." || name == ".." || name == ".git" || (depth == 0 && (name == "target" || name == ".hotcell"))) continue;
+      if (name == "." || name == ".." || name == ".git" || (depth == 0 && (name == "target" || name == ".hotcell")))
+        continue;
       TRY(read_one(folder, name, cat(prefix, name), depth));
     }
     return {};
@@ -75,7 +77,8 @@ Result<std::string> source_name(const Language& language, std::string_view file,
     if (c < 0x20 || c == 0x7f) return bad(cat(printable(file), ": a source's name must not have control characters"));
   if (language.file_name != nullptr)
     if (auto name = language.file_name(text); !name.empty()) return name;
-  if (file.empty() || (language.compile != nullptr && !has_extension_of(language, file))) return std::string(language.main_file);
+  if (file.empty() || (language.compile != nullptr && !has_extension_of(language, file)))
+    return std::string(language.main_file);
   return std::string(file);
 }
 
@@ -88,7 +91,9 @@ Result<Sources> read_project(const std::string& folder, const Language& language
   out.project = true;
   for (auto manifest : language.manifests)
     if (out.find(manifest) != nullptr) out.main = std::string(manifest);
-  if (out.main.empty()) return bad(cat(folder, ": no ", language.manifests.empty() ? "manifest" : language.manifests[0], " in this folder"));
+  if (out.main.empty())
+    return bad(
+        cat(folder, ": no ", language.manifests.empty() ? "manifest" : language.manifests[0], " in this folder"));
   return out;
 }
 

@@ -54,9 +54,10 @@ TEST(ShellFindings, ErrorsAreWarningsAndTheRestInforms) {
 }
 
 TEST(ShellFindings, WhatALyingShellcheckSaysIsNotBelieved) {
-  for (const char* report : {"-:9:1: error: beyond the end [SC1000]\n", "-:0:1: error: before the start [SC1000]\n",
-                             "-:1:1: error: no code\n", "-:1:1: error: no number [SCx]\n", "/etc/passwd:1:1: error: x [SC1000]\n",
-                             "-:1:1: error:  [SC1000]\n", "-:1", "\n\n", "-:99999999999:1: error: x [SC1]\n"})
+  for (const char* report :
+       {"-:9:1: error: beyond the end [SC1000]\n", "-:0:1: error: before the start [SC1000]\n",
+        "-:1:1: error: no code\n", "-:1:1: error: no number [SCx]\n", "/etc/passwd:1:1: error: x [SC1000]\n",
+        "-:1:1: error:  [SC1000]\n", "-:1", "\n\n", "-:99999999999:1: error: x [SC1]\n"})
     EXPECT_TRUE(read_shellcheck(report, "x\n", "a.sh").empty()) << report;
   std::string many;
   for (int i = 0; i < 500; ++i) many += "-:1:1: error: again \033[31m [SC1000]\n";
@@ -72,7 +73,8 @@ TEST(ShellFindings, ShellcheckRunsInACell) {
   }
   auto launcher = Launcher::create();
   ASSERT_TRUE(launcher.ok());
-  auto found = shellcheck_findings(*launcher.value(), "for f in $(ls); do echo \"$f\"; done\n", "a.sh", default_policy());
+  auto found =
+      shellcheck_findings(*launcher.value(), "for f in $(ls); do echo \"$f\"; done\n", "a.sh", default_policy());
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].rule, "shellcheck-SC2045");
   EXPECT_EQ(found[0].column, 10);

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kName = "findings";
 
 std::array<std::string Finding::*, 7> texts() {
-  return {&Finding::rule, &Finding::type, &Finding::severity, &Finding::file, &Finding::message, &Finding::snippet, &Finding::fix};
+  return {&Finding::rule,    &Finding::type,    &Finding::severity, &Finding::file,
+          &Finding::message, &Finding::snippet, &Finding::fix};
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ std::string verdict_key(std::string_view language, const Sources& sources, const
   hash.add_field(language);
   hash.add_field(to_yaml(policy));
   hash.add_number(static_cast<std::uint64_t>(policy.rules.level));
-  for (const auto* list : {&policy.rules.off, &policy.rules.functions, &policy.rules.modules, &policy.rules.patterns, &policy.rules.allowed_paths}) {
+  for (const auto* list : {&policy.rules.off, &policy.rules.functions, &policy.rules.modules, &policy.rules.patterns,
+                           &policy.rules.allowed_paths}) {
     hash.add_number(list->size());
     for (const auto& word : *list) hash.add_field(word);
   }

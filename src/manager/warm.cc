@@ -10,7 +10,8 @@ namespace {
 
 // What a runtime reads of its environment before we could change it.
 bool is_read_at_start(std::string_view name) {
-  for (std::string_view prefix : {"PYTHON", "NODE", "JAVA", "JDK", "LD_", "LC_", "LANG", "MALLOC", "GLIBC", "OMP_", "OPENBLAS", "MKL_", "TZ", "UV_", "PATH"})
+  for (std::string_view prefix : {"PYTHON", "NODE", "JAVA", "JDK", "LD_", "LC_", "LANG", "MALLOC", "GLIBC", "OMP_",
+                                  "OPENBLAS", "MKL_", "TZ", "UV_", "PATH"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
@@ -26,10 +27,11 @@ ProgramSource stand_in(const Language& language) {
 
 }  // namespace
 
-Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const Language& language, Policy policy, MayRaise raise,
-                                std::size_t count) {
+Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const Language& language, Policy policy,
+                                MayRaise raise, std::size_t count) {
   if (language.warm.prepare == nullptr)
-    return make_error(ErrorCode::kUnsupported, cat(language.name, " programs have no runtime that could wait for them"));
+    return make_error(ErrorCode::kUnsupported,
+                      cat(language.name, " programs have no runtime that could wait for them"));
   if (!policy.warm) return make_error(ErrorCode::kInvalid, cat("profile ", printable(policy.name), ": warm is false"));
   ProgramSource source = stand_in(language);
   Request cold;
@@ -65,8 +67,11 @@ Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const La
 
 void WarmRuntimes::offer(const ProgramSource& source, const Policy& policy, Request& request) const {
   for (const auto& k : kept_) {
-    if (k.language != source.language || k.cold.size() > request.argv.size() || !std::equal(k.cold.begin(), k.cold.end(), request.argv.begin())) continue;
-    bool plain = request.argv.size() == k.cold.size() && request.env == k.env && request.workdir.empty() && request.id.empty();
+    if (k.language != source.language || k.cold.size() > request.argv.size() ||
+        !std::equal(k.cold.begin(), k.cold.end(), request.argv.begin()))
+      continue;
+    bool plain =
+        request.argv.size() == k.cold.size() && request.env == k.env && request.workdir.empty() && request.id.empty();
     if (!k.language->warm.arguments && !plain) continue;
     bool late = std::any_of(request.env.begin(), request.env.end(), [&](const auto& e) {
       auto there = k.env.find(e.first);
@@ -74,7 +79,8 @@ void WarmRuntimes::offer(const ProgramSource& source, const Policy& policy, Requ
     });
     if (late || !(k.policy == policy)) continue;
     request.runtime = k.runtime;
-    request.runtime_argv.assign(request.argv.begin() + static_cast<std::ptrdiff_t>(k.cold.size() - 1), request.argv.end());
+    request.runtime_argv.assign(request.argv.begin() + static_cast<std::ptrdiff_t>(k.cold.size() - 1),
+                                request.argv.end());
     return;
   }
 }

@@ -15,7 +15,9 @@ class Warm : public ::testing::Test {
     auto made = Launcher::create();
     ASSERT_TRUE(made.ok());
     launcher_ = std::move(made).value();
-    pipeline_ = std::make_unique<Pipeline>(*launcher_, PipelineOptions{.verify = false, .cache = false, .cache_folder = {}, .cancelled = {}, .on_event = {}});
+    pipeline_ = std::make_unique<Pipeline>(
+        *launcher_,
+        PipelineOptions{.verify = false, .cache = false, .cache_folder = {}, .cancelled = {}, .on_event = {}});
   }
 
   void keep(std::string_view name, Policy policy = default_policy()) {
@@ -30,7 +32,8 @@ class Warm : public ::testing::Test {
   };
 
   // The same program twice: where a runtime waits, and where none does.
-  Both run(std::string_view name, std::string text, std::vector<std::string> args = {}, std::string input = {}, Policy policy = default_policy()) {
+  Both run(std::string_view name, std::string text, std::vector<std::string> args = {}, std::string input = {},
+           Policy policy = default_policy()) {
     Both both;
     const Language* language = find_language(name);
     ProgramSource source;
@@ -84,7 +87,9 @@ atexit.register(lambda: print("at exit"))
 def f(x): return x / 0
 f(1)
 )", {"one", "two words"}, "from stdin");
-  EXPECT_NE(both.warm.out.find("__main__ /work/main.py ['/work/main.py', 'one', 'two words'] /work /work"), std::string::npos) << both.warm.out;
+  EXPECT_NE(both.warm.out.find("__main__ /work/main.py ['/work/main.py', 'one', 'two words'] /work /work"),
+            std::string::npos)
+      << both.warm.out;
   EXPECT_NE(both.warm.err.find("line 11, in <module>"), std::string::npos) << both.warm.err;
   EXPECT_EQ(both.warm.verdict.exit_code, 1);
 }
@@ -104,10 +109,12 @@ TEST_F(Warm, AListOfImportsIsHeldTheSame) {
   policy.imports_allowed = {"math", "json", "sys"};
   policy.preimport = {"json", "random"};
   keep("python", policy);
-  auto both = run("python", "import math, json, sys\nprint(sys.argv, sys.path[0])\nimport random\n", {"one"}, {}, policy);
+  auto both =
+      run("python", "import math, json, sys\nprint(sys.argv, sys.path[0])\nimport random\n", {"one"}, {}, policy);
   EXPECT_EQ(both.warm.out, "['/work/main.py', 'one'] /work\n");
   EXPECT_NE(both.warm.err.find("line 3, in <module>"), std::string::npos) << both.warm.err;
-  EXPECT_NE(both.warm.err.find("import of 'random' is not allowed by profile listed"), std::string::npos) << both.warm.err;
+  EXPECT_NE(both.warm.err.find("import of 'random' is not allowed by profile listed"), std::string::npos)
+      << both.warm.err;
 }
 
 TEST_F(Warm, EachPythonHasItsOwnRandomness) {
@@ -120,13 +127,15 @@ TEST_F(Warm, EachPythonHasItsOwnRandomness) {
     ProgramSource source;
     source.language = language;
     source.sources.main = "main.py";
-    source.sources.files = {{"main.py", "import random, sys; print(random.random(), hash('x'), 'random' in sys.modules)"}};
+    source.sources.files = {
+        {"main.py", "import random, sys; print(random.random(), hash('x'), 'random' in sys.modules)"}};
     Policy theirs = policy;
     Request request;
     ASSERT_TRUE(plan_run(source, theirs, {true, true}, request).ok());
     warm_.offer(source, theirs, request);
     ASSERT_NE(request.runtime, nullptr);
-    for (int n = 0; n < 1000 && launcher_->parked(theirs, *request.runtime) == 0; ++n) ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(20)).ok());
+    for (int n = 0; n < 1000 && launcher_->parked(theirs, *request.runtime) == 0; ++n)
+      ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(20)).ok());
     auto report = launcher_->run(theirs, std::move(request));
     ASSERT_TRUE(report.ok());
     seen.push_back(report.value().out);
@@ -150,12 +159,14 @@ TEST_F(Warm, JavaLooksTheSame) {
   auto both = run("java", R"(import java.util.*;
 public class Main {
   public static void main(String[] a) throws Exception {
-    System.out.println(a.length + " " + new TreeSet<>(System.getenv().keySet()) + " " + System.getenv("HOTCELL_ID").length() + " " + System.getProperty("user.dir"));
+    System.out.println(a.length + " " + new TreeSet<>(System.getenv().keySet()) + " "
+                       + System.getenv("HOTCELL_ID").length() + " " + System.getProperty("user.dir"));
     System.out.println(new Scanner(System.in).nextLine());
     throw new IllegalStateException("late");
   }
 }
-)", {}, "from stdin\n");
+)",
+                  {}, "from stdin\n");
   EXPECT_NE(both.warm.out.find("from stdin"), std::string::npos) << both.warm.out << both.warm.err;
   EXPECT_EQ(both.warm.verdict.exit_code, 1);
 }

@@ -38,6 +38,10 @@ class ArtefactCache {
   std::optional<std::vector<OutputFile>> get(const std::string& key) const;
   Result<void> put(const std::string& key, std::span<const OutputFile> files) const;
 
+  // Files that a tool opens by name and never changes: the path of a folder with them.
+  std::optional<std::string> folder_of(const std::string& key) const;
+  Result<std::string> put_folder(const std::string& key, std::span<const OutputFile> files) const;
+
   CacheStats stats() const;
   Result<CacheStats> clear() const;  // what was removed
   const std::string& folder() const { return path_; }

@@ -174,5 +174,54 @@ TEST_F(Cache, ClearRemovesEverything) {
   EXPECT_FALSE(cache.get("a"));
 }
 
+TEST_F(Cache, AFolderIsShownByItsNameAndCountsLikeTheRest) {
+  ArtefactCache cache = open();
+  EXPECT_EQ(cache.folder_of("k"), std::nullopt);
+  std::vector<OutputFile> files(2);
+  files[0] = {"bits/all.gch", std::string(100000, 'x')};
+  files[1] = {"b", "two"};
+  auto put = cache.put_folder("k", files);
+  ASSERT_TRUE(put.ok()) << put.error().message;
+  EXPECT_EQ(cache.folder_of("k"), put.value());
+  EXPECT_EQ(fs::file_size(put.value() + "/bits/all.gch"), 100000u);
+  EXPECT_TRUE(cache.put_folder("k", files).ok()) << "somebody else was faster";
+  EXPECT_EQ(cache.stats().entries, 1u);
+  EXPECT_GE(cache.stats().bytes.n, 100000u);
+  EXPECT_FALSE(cache.put_folder("../k", files).ok());
+  ASSERT_TRUE(cache.clear().ok());
+  EXPECT_EQ(cache.folder_of("k"), std::nullopt);
+  EXPECT_EQ(cache.stats().entries, 0u);
+  EXPECT_FALSE(fs::exists(put.value()));
+}
+
+TEST_F(Cache, AFolderThatIsNotWholeOrNotOursAloneIsRemoved) {
+  ArtefactCache cache = open();
+  const OutputFile file{"all.gch", std::string(100000, 'x')};
+  auto at = [&] { return cache.put_folder("k", std::span(&file, 1)).value(); };
+  fs::resize_file(at() + "/all.gch", 99999);
+  EXPECT_EQ(cache.folder_of("k"), std::nullopt);
+  fs::remove(at() + "/all.gch");
+  EXPECT_EQ(cache.folder_of("k"), std::nullopt);
+  fs::remove(at() + "/.sizes");
+  EXPECT_EQ(cache.folder_of("k"), std::nullopt);
+  fs::permissions(at(), fs::perms(0755));
+  EXPECT_EQ(cache.folder_of("k"), std::nullopt);
+  EXPECT_EQ(cache.stats().entries, 0u);
+}
+
+TEST_F(Cache, OldFoldersMakeRoomToo) {
+  ArtefactCache cache = open(Bytes{1 << 20});
+  const OutputFile file{"a", std::string(200 << 10, 'x')};
+  for (int i = 0; i < 8; ++i) {
+    auto put = cache.put_folder(cat("k", i), std::span(&file, 1));
+    ASSERT_TRUE(put.ok()) << put.error().message;
+    timespec old[2] = {{1000 + i, 0}, {1000 + i, 0}};
+    ::utimensat(AT_FDCWD, put.value().c_str(), old, 0);
+  }
+  EXPECT_LE(cache.stats().bytes.n, 1u << 20);
+  EXPECT_EQ(cache.folder_of("k0"), std::nullopt);
+  EXPECT_NE(cache.folder_of("k7"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace hotcell

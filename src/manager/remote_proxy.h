@@ -1,0 +1,45 @@
+// The egress proxy of one run for a process that dials nobody itself: hotcell-proxy, started by the launcher, serves the
+// cell's door. For a worker's thread.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/remote/remote_launcher.h"
+#include "hotcell/policy.h"
+#include "hotcell/report.h"
+#include "hotcell/request.h"
+#include "net/inserter.h"
+#include "sys/framed_child.h"
+
+namespace hotcell {
+
+class RemoteProxy {
+ public:
+  explicit RemoteProxy(RemoteLauncher& link) : link_(link) {}
+  ~RemoteProxy() { end_tls(); }
+  RemoteProxy(const RemoteProxy&) = delete;
+  RemoteProxy& operator=(const RemoteProxy&) = delete;
+
+  // Before the cell is there, so that a run that wants a network and cannot have one is refused.
+  Result<void> start();
+  // Then, before the request is handed on: a hotcell-tls beside it, and what the program needs of that.
+  Result<void> add_secrets(std::vector<net::Secret> secrets, const Policy& policy, Request& request);
+  // The cell's two sockets; as Request::on_network. When it fails the door stays shut, and conclude() says so.
+  void serve(const Network& network, int door, int dns);
+  // When the cell has ended: denials and events, and the log that is kept in `folder`.
+  void conclude(Report& report, const std::string& folder, const std::function<void(const Event&)>& on_event);
+
+ private:
+  void end_tls();
+
+  RemoteLauncher& link_;
+  sys::FramedChild child_;
+  std::shared_ptr<net::TlsInserter> tls_;
+  std::uint64_t tls_number_ = 0;             // of the reader; 0: none
+  std::string failed_;
+  bool serving_ = false;
+};
+
+}  // namespace hotcell
