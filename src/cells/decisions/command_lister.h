@@ -1,0 +1,46 @@
+// The two halves behind command_list.h: command_list.cc reads shell text, command_wrappers.cc knows commands that run others.
+#pragma once
+#include "cells/decisions/command_list.h"
+#include "parse/shell.h"
+
+namespace hotcell::cells {
+
+class CommandLister {
+ public:
+  CommandList take() { return std::move(out_); }
+  void script(std::string_view text);                                // all of its commands
+  void command(std::vector<CommandWord> words, std::size_t name);    // and those inside it
+  void unclear(std::string why);
+  void writes(CommandWord path, bool redirected) { out_.writes.push_back({std::move(path), redirected}); }
+
+ private:
+  // A text inside a text inside a text: nobody writes more, and each level costs its length once more.
+  static constexpr int kDeepest = 16;
+  static constexpr std::size_t kMostCommands = 4096, kMostWords = 16384;
+
+  void simple(const ShellScript& s, const ShellNode& node);
+  void redirects(const ShellScript& s, const ShellNode& node);
+  void puzzles(const ShellScript& s);
+  // What a shell without -c is fed by this command; nullopt: not known here.
+  std::optional<std::string> fed(const ShellScript& s, const ShellNode& node) const;
+
+  // command_wrappers.cc; true: only what is inside counts
+  bool inside(const std::vector<CommandWord>& words, std::size_t name);
+  bool wrapper(const std::vector<CommandWord>& words, std::size_t name, std::string_view base);
+  bool shell(const std::vector<CommandWord>& words, std::size_t name);
+  void find_actions(const std::vector<CommandWord>& words, std::size_t name);
+  void written_by(const std::vector<CommandWord>& words, std::size_t name, std::string_view base);
+  bool text(const std::vector<CommandWord>& words, std::size_t from);  // the words together are a script
+
+  CommandList out_;
+  int depth_ = 0;
+  std::optional<std::string> fed_;   // of the command being looked at
+  bool feeds_ = false;
+};
+
+// Sets nothing that decides which program runs or what it loads.
+bool is_harmless_variable(std::string_view name);
+// The last part of a path, the whole of anything else.
+std::string_view base_name(std::string_view program);
+
+}  // namespace hotcell::cells

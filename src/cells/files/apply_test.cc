@@ -1,0 +1,365 @@
+#include "cells/files/apply.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/xattr.h>
+
+#include "cells/files/cells_testing.h"
+#include "cells/files/diff.h"
+#include "cells/files/steps.h"
+#include "sys/fault.h"
+
+namespace hotcell::cells {
+namespace {
+
+ApplyOptions options_of(const Scratch& s) {
+  ApplyOptions o;
+  o.state = s / "state";
+  o.base = s.base();
+  return o;
+}
+
+std::string notes(const std::vector<ApplyNote>& list) {
+  std::string out;
+  for (const auto& n : list) out += cat(n.path, ": ", n.why, "\n");
+  return out;
+}
+
+bool nothing_differs(const Scratch& s) {
+  auto got = diff(s.layers());
+  EXPECT_TRUE(got.ok());
+  if (got.ok() && !got.value().changes.empty()) ADD_FAILURE() << diff_text(got.value());
+  return got.ok() && got.value().changes.empty();
+}
+
+std::string seen_in_cell(const Scratch& s) {
+  return s.in_cell("LC_ALL=C; find . -mindepth 1 -printf '%P|%y|%m|%l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum").output;
+}
+std::string seen_in_project(const Scratch& s) {
+  return Scratch::run(s / "lower", "LC_ALL=C; find . -mindepth 1 -printf '%P|%y|%m|%l\\n' | sort; find . -type f -print0 | sort -z | xargs -0r sha256sum").output;
+}
+
+void make_project(Scratch& s) {
+  write_text(s / "lower/kept", "kept\n");
+  write_text(s / "lower/changed", "old\n");
+  write_text(s / "lower/gone", "gone\n");
+  write_text(s / "lower/mode", "mode\n");
+  write_text(s / "lower/folder/inner/file", "1\n");
+  write_text(s / "lower/folder/other", "2\n");
+  write_text(s / "lower/becomes-folder", "3\n");
+  write_text(s / "lower/becomes-file/a", "4\n");
+  write_text(s / "lower/again/old", "5\n");
+  s.project_is_as_it_was();
+}
+constexpr const char* kEverything =
+    "echo new > changed; rm gone; chmod 750 mode; rm -r folder; rm becomes-folder; mkdir becomes-folder; echo x > becomes-folder/x; "
+    "rm -r becomes-file; echo file > becomes-file; rm -r again; mkdir again; echo fresh > again/fresh; "
+    "mkdir -p new/deep; echo n > new/deep/n; ln -s deep/n new/link; echo h > h1; ln h1 h2; chmod 500 new";
+
+TEST(Apply, TheProjectBecomesWhatTheCellSees) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, kEverything);
+  const std::string expected = seen_in_cell(s);
+  ASSERT_NE(expected, seen_in_project(s));
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied) << apply_text(report.value());
+  EXPECT_EQ(seen_in_project(s), expected);
+  EXPECT_TRUE(nothing_differs(s));
+  struct stat a {}, b {};
+  ASSERT_EQ(::stat((s / "lower/h1").c_str(), &a), 0);
+  ASSERT_EQ(::stat((s / "lower/h2").c_str(), &b), 0);
+  EXPECT_EQ(a.st_ino, b.st_ino);
+  EXPECT_EQ(Scratch::run(s / "lower", "find . -name '.hotcell*'").output, "");
+}
+
+TEST(Apply, AttributesHolesAndTimesComeAlong) {
+  Scratch s;
+  s.project_is_as_it_was();
+  IN_CELL(s, "truncate -s 64M sparse; printf end | dd of=sparse bs=1 seek=33554432 conv=notrunc status=none; "
+             "python3 -c 'import os; os.setxattr(\"sparse\", \"user.note\", b\"hello\")'; touch -d '2001-02-03 04:05:06.789' sparse");
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  ASSERT_TRUE(report.value().applied);
+  struct stat st {};
+  ASSERT_EQ(::stat((s / "lower/sparse").c_str(), &st), 0);
+  EXPECT_EQ(st.st_size, 64 << 20);
+  EXPECT_LT(st.st_blocks * 512, 1 << 20);
+  EXPECT_EQ(st.st_mtim.tv_nsec, 789000000);
+  char value[16] = {};
+  EXPECT_EQ(::getxattr((s / "lower/sparse").c_str(), "user.note", value, sizeof value), 5);
+  EXPECT_TRUE(nothing_differs(s));
+}
+
+TEST(Apply, AProjectChangedUnderneathIsAConflict) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo mine > changed; rm gone; echo mine > appears; echo mine >> mode; rm -r folder; echo mine > fine");
+  write_text(s / "lower/changed", "theirs\n");
+  write_text(s / "lower/gone", "theirs, too\n");
+  write_text(s / "lower/appears", "theirs as well\n");
+  std::filesystem::remove(s / "lower/mode");
+  write_text(s / "lower/folder/new", "came later\n");
+  const std::string before = seen_in_project(s);
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_FALSE(report.value().applied);
+  EXPECT_EQ(notes(report.value().conflicts), "appears: changed in the project\nchanged: changed in the project\nfolder/new: changed in the project\n"
+                                             "gone: changed in the project\nmode: removed from the project\n");
+  EXPECT_EQ(seen_in_project(s), before);
+
+  auto forced = options_of(s);
+  forced.force = true;
+  auto again = apply(s.layers(), forced);
+  ASSERT_OK(again);
+  EXPECT_TRUE(again.value().applied);
+  EXPECT_EQ(again.value().conflicts.size(), 5u);
+  EXPECT_EQ(read_text(s / "lower/changed"), "mine\n");
+  EXPECT_TRUE(nothing_differs(s));
+}
+
+// overlayfs keeps where a moved file came from; that is no sign that the project has lost it.
+TEST(Apply, AMovedFileIsNoConflict) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "mv changed elsewhere");
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied) << apply_text(report.value());
+  EXPECT_EQ(read_text(s / "lower/elsewhere"), "old\n");
+  EXPECT_FALSE(std::filesystem::exists(s / "lower/changed"));
+  // Nor is it one in a folder whose names came and went by us.
+  IN_CELL(s, "mv kept moved; echo more > more");
+  report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied) << apply_text(report.value());
+  EXPECT_EQ(read_text(s / "lower/moved"), "kept\n");
+}
+
+TEST(Apply, ItsOwnWorkIsNoConflictLater) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo one > changed");
+  ASSERT_OK(apply(s.layers(), options_of(s)));
+  IN_CELL(s, "echo two > changed");
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied) << apply_text(report.value());
+  EXPECT_EQ(read_text(s / "lower/changed"), "two\n");
+  // Control: somebody else's later work is one.
+  s.project_is_as_it_was();
+  IN_CELL(s, "echo three > changed");
+  write_text(s / "lower/changed", "theirs\n");
+  report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_EQ(notes(report.value().conflicts), "changed: changed in the project\n");
+}
+
+TEST(Apply, ProtectedPathsAreRefusedUnlessTold) {
+  Scratch s;
+  write_text(s / "lower/.git/config", "[core]\n");
+  s.project_is_as_it_was();
+  IN_CELL(s, "echo evil > .git/config; mkdir -p sub/.GIT/hooks; echo evil > sub/.GIT/hooks/x; echo K=1 > .env; echo fine > fine");
+  const std::string before = seen_in_project(s);
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_FALSE(report.value().applied);
+  EXPECT_EQ(notes(report.value().refused), ".env: protected by .env\n.git/config: protected by .git\nsub/.GIT: protected by .git\n"
+                                           "sub/.GIT/hooks: protected by .git\nsub/.GIT/hooks/x: protected by .git\n");
+  EXPECT_EQ(seen_in_project(s), before);
+
+  auto skipping = options_of(s);
+  skipping.on_protected = OnRefusal::kSkip;
+  report = apply(s.layers(), skipping);
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied);
+  EXPECT_EQ(read_text(s / "lower/fine"), "fine\n");
+  EXPECT_EQ(read_text(s / "lower/.git/config"), "[core]\n");
+
+  auto allowing = options_of(s);
+  allowing.on_protected = OnRefusal::kAllow;
+  ASSERT_OK(apply(s.layers(), allowing));
+  EXPECT_EQ(read_text(s / "lower/.git/config"), "evil\n");
+}
+
+TEST(Apply, NoLinkLeadsOutOfTheProject) {
+  Scratch s;
+  write_text(s / "outside/file", "outside\n");
+  write_text(s / "lower/folder/file", "inside\n");
+  s.project_is_as_it_was();
+  IN_CELL(s, "echo changed > folder/file; echo more > folder/more");
+  // The project's folder becomes a link to elsewhere after the cell has changed what is in it.
+  std::filesystem::remove_all(s / "lower/folder");
+  std::filesystem::create_symlink(s / "outside", s / "lower/folder");
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_FALSE(report.value().applied);
+  auto forced = options_of(s);
+  forced.force = true;
+  ASSERT_OK(apply(s.layers(), forced));
+  EXPECT_EQ(read_text(s / "outside/file"), "outside\n");
+  EXPECT_FALSE(std::filesystem::exists(s / "outside/more"));
+  EXPECT_TRUE(std::filesystem::is_directory(std::filesystem::symlink_status(s / "lower/folder")));
+  EXPECT_EQ(read_text(s / "lower/folder/file"), "changed\n");
+}
+
+TEST(Apply, LinksThatPointOutsideAreRefused) {
+  Scratch s;
+  s.project_is_as_it_was();
+  IN_CELL(s, "mkdir a; ln -s /etc/passwd abs; ln -s ../../x a/up; ln -s ../fine a/in; ln -s b/../../.. a/sly");
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_FALSE(report.value().applied);
+  EXPECT_EQ(notes(report.value().refused), "a/sly: is a link out of the project, to b/../../..\na/up: is a link out of the project, to ../../x\n"
+                                           "abs: is a link out of the project, to /etc/passwd\n");
+  auto skipping = options_of(s);
+  skipping.on_outward_link = OnRefusal::kSkip;
+  report = apply(s.layers(), skipping);
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied);
+  EXPECT_EQ(report.value().written, (std::vector<std::string>{"a", "a/in"}));
+}
+
+TEST(Apply, WhatIsNoFileIsLeftOutAndSaid) {
+  Scratch s;
+  s.project_is_as_it_was();
+  IN_CELL(s, "mkfifo pipe; echo x > tool; chmod 6755 tool; "
+             "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'");
+  auto report = apply(s.layers(), options_of(s));
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied);
+  EXPECT_EQ(notes(report.value().skipped), "pipe: is a fifo\nsock: is a socket\n");
+  EXPECT_EQ(notes(report.value().stripped), "tool: set-id bits\n");
+  struct stat st {};
+  ASSERT_EQ(::stat((s / "lower/tool").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777, 0755u);
+  EXPECT_FALSE(std::filesystem::exists(s / "lower/pipe"));
+}
+
+TEST(Apply, OnlyWhatIsSelected) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo new > changed; rm gone; mkdir d; echo 1 > d/one; echo 2 > d/two");
+  auto options = options_of(s);
+  options.paths = {"d/one", "gone"};
+  auto report = apply(s.layers(), options);
+  ASSERT_OK(report);
+  // A file cannot be there without its folder.
+  EXPECT_TRUE(std::filesystem::exists(s / "lower/d/one")) << apply_text(report.value());
+  EXPECT_FALSE(std::filesystem::exists(s / "lower/d/two"));
+  EXPECT_FALSE(std::filesystem::exists(s / "lower/gone"));
+  EXPECT_EQ(read_text(s / "lower/changed"), "old\n");
+}
+
+TEST(Apply, AFullDiskLeavesTheProjectAsItWas) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo new > changed; echo 1 > a; echo 2 > b; rm gone");
+  const std::string before = seen_in_project(s);
+  for (const char* what : {"fsync", "openat2"}) {
+    sys::arm_fault(what, ENOSPC, 2);
+    auto report = apply(s.layers(), options_of(s));
+    sys::arm_fault(nullptr, 0);
+    ASSERT_FALSE(report.ok()) << what;
+    EXPECT_EQ(seen_in_project(s), before);
+    auto pending = pending_apply(s / "state");
+    ASSERT_OK(pending);
+    EXPECT_FALSE(pending.value().has_value());
+  }
+}
+
+int* g_steps = nullptr;  // shared with the child
+int g_die_at = 0;
+
+// kill -9 at each step of an apply in turn: every file is old or new, and finishing it gives the whole.
+TEST(Apply, KilledAtAnyStepEveryFileIsOldOrNew) {
+  g_steps = static_cast<int*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  int survived_at = 0, finished = 0;
+  for (g_die_at = 1; survived_at == 0; ++g_die_at) {
+    ASSERT_LT(g_die_at, 200);
+    Scratch s;
+    make_project(s);
+    IN_CELL(s, kEverything);
+    const std::string goal = seen_in_cell(s);
+    auto contents = [&](const std::string& root) {
+      return std::pair(read_text(cat(root, "/changed")), std::filesystem::is_directory(cat(root, "/becomes-file")));
+    };
+    pid_t pid = ::fork();
+    if (pid == 0) {
+      *g_steps = 0;
+      set_step_hook([] {
+        if (++*g_steps == g_die_at) ::raise(SIGKILL);
+      });
+      auto report = apply(s.layers(), options_of(s));
+      ::_exit(report.ok() && report.value().applied ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    if (WIFEXITED(status)) {
+      ASSERT_EQ(WEXITSTATUS(status), 0);
+      survived_at = g_die_at;
+    }
+    auto [changed, still_folder] = contents(s / "lower");
+    EXPECT_TRUE(changed == "old\n" || changed == "new\n") << changed;
+    EXPECT_TRUE(still_folder ? read_text(s / "lower/becomes-file/a") == "4\n" : read_text(s / "lower/becomes-file") == "file\n");
+    EXPECT_EQ(read_text(s / "lower/kept"), "kept\n");
+    auto pending = pending_apply(s / "state");
+    ASSERT_OK(pending);
+    if (pending.value()) {
+      EXPECT_FALSE(apply(s.layers(), options_of(s)).ok());  // not another one before it is finished
+      auto report = finish_apply(s.layers(), s / "state");
+      ASSERT_OK(report);
+      EXPECT_TRUE(report.value().applied) << g_die_at << ": " << apply_text(report.value());
+      ++finished;
+    } else if (survived_at == 0) {
+      ASSERT_OK(apply(s.layers(), options_of(s)));  // killed before it began
+    }
+    EXPECT_EQ(seen_in_project(s), goal) << "killed at step " << g_die_at;
+    EXPECT_EQ(Scratch::run(s / "lower", "find . -name '.hotcell*'").output, "") << g_die_at;
+    // And its own work is no conflict afterwards.
+    IN_CELL(s, "echo later > changed");
+    auto later = apply(s.layers(), options_of(s));
+    ASSERT_OK(later);
+    EXPECT_TRUE(later.value().applied) << g_die_at << apply_text(later.value());
+  }
+  EXPECT_GT(finished, 20);
+  ::munmap(g_steps, 4096);
+}
+
+TEST(Apply, AnUnfinishedOneCanBeAbandoned) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo new > changed; echo a > a; echo b > b");
+  sys::arm_fault("rename", EIO, 2);
+  auto report = apply(s.layers(), options_of(s));
+  sys::arm_fault(nullptr, 0);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("unfinished"), std::string::npos);
+  auto pending = pending_apply(s / "state");
+  ASSERT_OK(pending);
+  ASSERT_TRUE(pending.value().has_value());
+  EXPECT_EQ(pending.value()->paths, (std::vector<std::string>{"a", "b", "changed"}));
+  ASSERT_OK(abandon_apply(s.layers(), s / "state"));
+  EXPECT_EQ(Scratch::run(s / "lower", "find . -name '.hotcell*'").output, "");
+  EXPECT_FALSE(pending_apply(s / "state").value().has_value());
+}
+
+TEST(Discard, WhatIsDiscardedShowsTheProjectAgain) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, kEverything);
+  ASSERT_OK(discard(s.layers(), {"changed", "gone", "folder/inner", "again/old"}));
+  EXPECT_EQ(s.in_cell("cat changed gone folder/inner/file again/old; ls folder again").output,
+            "old\ngone\n1\n5\nagain:\nfresh\nold\n\nfolder:\ninner\n");
+  auto wrong = discard(s.layers(), {"kept"});
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().code, ErrorCode::kNotFound);
+  ASSERT_OK(discard(s.layers(), {}));
+  EXPECT_TRUE(nothing_differs(s));
+  EXPECT_EQ(seen_in_cell(s), seen_in_project(s));
+}
+
+}  // namespace
+}  // namespace hotcell::cells

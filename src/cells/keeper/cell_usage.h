@@ -1,0 +1,26 @@
+// What the keeper knows of the usage of a cell that runs.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "cells/monitor/limit_watch.h"
+
+namespace hotcell::cells {
+
+struct CellUsage {
+  CellUsage(std::string id, const WatchLimits& limits) : watch(std::move(id), limits) {}
+
+  LimitWatch watch;
+  UsageSample last;                          // whether it was kept or not
+  std::chrono::steady_clock::time_point kept{}, next_look{};
+  bool notable = false;                      // near a limit when it was last seen
+  Bytes disk;
+  std::uint64_t inodes = 0;
+  Nanoseconds cpu_at_look{-1};               // what has used no CPU since has written nothing
+  bool looking = false;
+  Bytes over;                                // held when its programs were last stopped for it; 0: within its limit
+  std::vector<std::function<void()>> on_sample;  // who wants to know how it is now
+};
+
+}  // namespace hotcell::cells

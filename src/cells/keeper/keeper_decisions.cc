@@ -1,0 +1,317 @@
+// Before something is done in a cell that was made with decisions: may it? What is asked about waits here until somebody
+// answers in another process (DecisionDesk); no answer in time is a no, and so is a client that goes.
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+#include "cells/decisions/command_lister.h"
+#include "cells/decisions/desk.h"
+#include "cells/files/apply.h"
+#include "cells/files/diff.h"
+#include "cells/keeper/cell_layers.h"
+#include "cells/keeper/keeper.h"
+#include "cells/keeper/session.h"
+#include "cells/spawner/orders.h"
+
+namespace hotcell::cells {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(50);   // how soon an answer is noticed
+constexpr std::size_t kMostParked = 256;
+constexpr char kTerminal[] = "bash -i";                 // what a terminal is, to the rules
+
+using Then = std::function<void(const Result<void>&)>;
+
+std::string word(const Ask& ask, const std::string& name) {
+  auto it = ask.fields.find(name);
+  return it == ask.fields.end() ? std::string() : it->second;
+}
+
+Error denied(std::string message) { return make_error(ErrorCode::kDenied, std::move(message)); }
+
+// The file agent's words: an operation and its paths. nullopt: a program like any other.
+std::optional<std::vector<Action>> file_actions(const Ask& ask) {
+  if (ask.words.size() < 2 || ask.words[0] != kSpawnerPath) return std::nullopt;
+  const std::string& what = ask.words[1];
+  auto at = [&](std::size_t i) {
+    std::string path = i < ask.words.size() ? ask.words[i] : std::string();
+    std::string folder = word(ask, "workdir");
+    return path.starts_with('/') || folder.empty() ? path : cat(folder, "/", path);
+  };
+  if (what == "write" || what == "mkdir" || what == "remove" || what == "unpack") return std::vector<Action>{{ActionClass::kWrite, at(2)}};
+  if (what == "move") return std::vector<Action>{{ActionClass::kWrite, at(2)}, {ActionClass::kWrite, at(3)}};
+  if (what == "read" || what == "list" || what == "stat" || what == "pack" || what == "watch") return std::vector<Action>{{ActionClass::kRead, at(2)}};
+  return std::nullopt;
+}
+
+// With the variables that it is given and that may change what runs: PATH, LD_PRELOAD and whatever else is not harmless.
+Action with_variables(const Fields& env, std::vector<std::string> argv) {
+  std::vector<std::string> words = {"env"};
+  for (const auto& [name, value] : env)
+    if (!is_harmless_variable(name)) words.push_back(cat(name, "=", value));
+  if (words.size() == 1) return command_action(argv);
+  words.insert(words.end(), argv.begin(), argv.end());
+  return command_action(words);
+}
+bool sets_something(const Fields& env) {
+  return std::any_of(env.begin(), env.end(), [](const auto& e) { return !is_harmless_variable(e.first); });
+}
+
+}  // namespace
+
+struct Keeper::Parking {
+  struct Parked {
+    std::string question, cell;
+    Action action;
+    Asker asker;
+    Then then;
+  };
+  std::optional<DecisionQueue> queue;
+  std::unique_ptr<AuditLog> audit;
+  std::vector<Parked> parked;
+  Clock::time_point next_look{};
+  bool swept = false;
+
+  void record(std::string_view what, const std::string& cell, const Action& about, std::string_view reason, std::string_view question = {}, std::string_view by = {}) {
+    if (audit) audit->append(decision_event(what, cell, about, reason, question, by));
+  }
+  // The last who waited for it is gone.
+  void withdraw(const Parked& p, std::string_view why) {
+    if (std::any_of(parked.begin(), parked.end(), [&](const Parked& other) { return other.question == p.question; })) return;
+    if (queue->answer(p.question, false, why, wall_now()).ok()) record("withdrawn", p.cell, p.action, why, p.question);
+  }
+};
+
+Result<Keeper::Parking*> Keeper::parking() {
+  if (!parking_) parking_ = std::make_shared<Parking>();
+  Parking& p = *parking_;
+  std::string state = cells_.substr(0, cells_.rfind('/'));
+  if (!p.queue) {
+    auto queue = DecisionQueue::open(decisions_file(state));
+    if (!queue.ok()) return std::move(queue).error().context("the questions of cells");
+    p.queue = std::move(queue).value();
+  }
+  if (!p.audit) {
+    TRY_SET(p.audit, AuditLog::open(state).context("the audit log"));
+  }
+  if (!std::exchange(p.swept, true)) {
+    // Only a keeper asks, and there is one at a time: whoever asked these is gone.
+    TRY_SET(auto old, p.queue->list("", true, wall_now()));
+    for (const auto& q : old)
+      if (p.queue->answer(q.id, false, "its keeper ended", wall_now()).ok()) p.record("withdrawn", q.cell, q.action, "its keeper ended", q.id);
+  }
+  return &p;
+}
+
+const DecisionPolicy* Keeper::decisions_of(Kept& cell) {
+  if (cell.record.decisions.empty()) return nullptr;
+  if (!cell.decisions) {
+    auto read = parse_decisions(cell.record.decisions, "decisions");
+    DecisionPolicy closed;
+    closed.otherwise = Answer::kDeny;
+    if (!read.ok()) ::dprintf(2, "%s: %s\n", cell.record.id.c_str(), read.error().message.c_str());  // then nothing is allowed
+    cell.decisions = std::make_shared<const DecisionPolicy>(read.ok() ? read.value() : closed);
+  }
+  return cell.decisions.get();
+}
+
+Result<std::string> Keeper::given_decisions(const Ask& ask, const Bounds* bounds) {
+  std::string text = word(ask, "decisions");
+  if (bounds != nullptr && !bounds->decisions.empty()) {
+    // Who is to ask does not say what about.
+    if (!text.empty() && text != bounds->decisions) return denied("decisions: the daemon's configuration says what cells must ask about (cells.decisions)");
+    text = bounds->decisions;
+  }
+  if (text.empty()) return text;
+  TRY(parse_decisions(text, "decisions"));
+  TRY(parking());  // a state folder in which no question can be asked is told now, not when one comes up
+  return text;
+}
+
+void Keeper::decide(Kept& cell, const std::vector<Action>& actions, const Asker& asker, Then then) {
+  const DecisionPolicy* policy = decisions_of(cell);
+  if (policy == nullptr || actions.empty()) return then({});
+  const std::string id = cell.record.id;
+  WallTime at = wall_now();
+  auto consult = [&]() -> Result<DecisionQueue::Outcome> {
+    TRY_SET(Parking * p, parking());
+    TRY_SET(auto grants, p->queue->grants(id, at));
+    DecisionQueue::Outcome strictest{{Answer::kAllow, ""}, ""};
+    for (const auto& action : actions) {
+      Decision d = cells::decide(*policy, grants, action, at);
+      if (d.answer <= strictest.decision.answer && !strictest.decision.reason.empty()) continue;
+      strictest.decision = {d.answer, &action == &actions.front() ? d.reason : cat(printable(action.subject), ": ", d.reason)};
+    }
+    if (strictest.decision.answer != Answer::kAsk) return strictest;
+    if (p->parked.size() >= kMostParked) return make_error(ErrorCode::kLimit, cat(kMostParked, " actions wait for approval already"));
+    auto before = p->queue->list(id, true, at);
+    TRY_SET(strictest.question, p->queue->ask(id, actions.front(), strictest.decision.reason, at, policy->patience));
+    bool known = before.ok() && std::any_of(before.value().begin(), before.value().end(), [&](const Question& q) { return q.id == strictest.question; });
+    if (!known) p->record("asked", id, actions.front(), strictest.decision.reason, strictest.question);
+    return strictest;
+  };
+  auto outcome = consult();
+  if (!outcome.ok()) return then(std::move(outcome).error().context("may this be done?"));
+  const Decision& d = outcome.value().decision;
+  if (d.answer == Answer::kAllow) return then({});
+  if (d.answer == Answer::kDeny) {
+    parking_->record("denied", id, actions.front(), d.reason);
+    return then(denied(cat("denied by the decisions of ", cell.record.name, ": ", d.reason)));
+  }
+  const std::string& question = outcome.value().question;
+  parking_->parked.push_back({question, id, actions.front(), asker, std::move(then)});
+  parking_->next_look = Clock::now() + kLook;
+  answer(asker, Told{.number = 0, .last = false, .error = {}, .fields = {{"waiting", question}, {"cell", id}, {"reason", d.reason}},
+                     .text = cat("waiting for approval, question ", question, ": hotcell cell approve ", question)});
+}
+
+Clock::time_point Keeper::parked_due() const { return !parking_ || parking_->parked.empty() ? Clock::time_point::max() : parking_->next_look; }
+
+void Keeper::parked_timers(Clock::time_point at) {
+  if (!parking_ || parking_->parked.empty() || at < parking_->next_look) return;
+  Parking& p = *parking_;
+  p.next_look = at + kLook;
+  std::map<std::string, Result<Question>> answered;
+  for (const auto& one : p.parked)
+    if (!answered.contains(one.question)) {
+      auto q = p.queue->get(one.question, wall_now());
+      if (!q.ok() || q.value().state != QuestionState::kPending) answered.emplace(one.question, std::move(q));
+    }
+  for (const auto& [id, q] : answered)
+    if (q.ok() && q.value().state == QuestionState::kExpired) p.record("expired", q.value().cell, q.value().action, "nobody answered in time", id);
+  for (const auto& [id, q] : answered) {
+    std::vector<Parking::Parked> free;
+    std::erase_if(p.parked, [&](Parking::Parked& one) {
+      if (one.question != id) return false;
+      free.push_back(std::move(one));
+      return true;
+    });
+    for (auto& one : free) {
+      if (!q.ok()) one.then(Error(q.error()));
+      else if (q.value().state == QuestionState::kApproved) one.then({});
+      else if (q.value().state == QuestionState::kExpired) one.then(denied(cat("nobody approved it in time, so it is denied (question ", id, ")")));
+      else one.then(denied(cat("denied by ", q.value().answered_by.empty() ? "somebody" : printable(q.value().answered_by), " (question ", id, ")")));
+    }
+  }
+}
+
+void Keeper::forget_parked(const Asker& asker, bool whole_client) {
+  if (!parking_) return;
+  std::vector<Parking::Parked> gone;
+  std::erase_if(parking_->parked, [&](Parking::Parked& one) {
+    if (one.asker.client != asker.client || (!whole_client && one.asker.number != asker.number)) return false;
+    gone.push_back(std::move(one));
+    return true;
+  });
+  for (auto& one : gone) {
+    parking_->withdraw(one, whole_client ? "the asker is gone" : "the asker gave up");
+    if (!whole_client) one.then(make_error(ErrorCode::kCancelled, "cancelled while it waited for approval"));
+  }
+}
+
+void Keeper::forget_decisions(const Kept& cell) {
+  if (cell.record.decisions.empty()) return;
+  if (auto p = parking(); p.ok()) p.value()->queue->forget_cell(cell.record.id).ignore("its id is never used again");
+}
+
+void Keeper::guard_apply(Kept& cell, ApplyOptions& options) {
+  const DecisionPolicy* policy = decisions_of(cell);
+  if (policy == nullptr || policy->protected_paths.empty()) return;
+  // --allow-protected lifts what is protected by custom, not what the decisions protect.
+  if (options.on_protected == OnRefusal::kAllow) options.protected_paths.clear();
+  options.protected_paths.insert(options.protected_paths.end(), policy->protected_paths.begin(), policy->protected_paths.end());
+  options.on_protected = OnRefusal::kRefuse;
+}
+
+// What an apply would write is known when its changes are: each is a write, and all of it one command that can be asked
+// about. What was judged is what is applied, also when the cell has changed more by then.
+void Keeper::decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::function<void(const Result<std::vector<std::string>>&)> then) {
+  const std::string id = cell.record.id;
+  auto paths = std::make_shared<Result<std::vector<std::string>>>(std::vector<std::string>());
+  DiffOptions options;
+  options.paths = ask.words;
+  options.patches = false;
+  still(cell, "apply", [files = std::make_shared<CellLayers>(cell), options, paths] {
+    auto run = [&]() -> Result<std::vector<std::string>> {
+      TRY_SET(Layers layers, files->open());
+      TRY_SET(Diff found, diff(layers, options));
+      std::vector<std::string> out;
+      for (const auto& change : found.changes) out.push_back(change.path);
+      return out;
+    };
+    *paths = run();
+    files->close();
+  }, [this, id, asker, paths, then = std::move(then)] {
+    auto it = kept_.find(id);
+    if (it == kept_.end()) return then(not_there("the cell is gone"));
+    if (!paths->ok()) return then(paths->error());
+    std::vector<std::string> line = {"hotcell", "cell", "apply", it->second->record.name};
+    line.insert(line.end(), paths->value().begin(), paths->value().end());
+    std::vector<Action> actions = {command_action(line)};
+    for (const auto& path : paths->value()) actions.push_back({ActionClass::kWrite, cat("/work/", path)});
+    decide(*it->second, actions, asker, [paths, then](const Result<void>& may) {
+      if (may.ok()) then(*paths);
+      else then(may.error());
+    });
+  });
+}
+
+bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fds) {
+  if (ask.verb == "kill") return forget_parked(asker, false), false;
+  bool shell = ask.verb == "shell.run" || ask.verb == "shell.open" || ask.verb == "shell.attach" || ask.verb == "shell.input";
+  bool apply = ask.verb == "apply" && word(ask, "dry_run") != "1";
+  bool context = ask.verb == "context.run" || ask.verb == "context.create";
+  if (ask.verb != "exec" && !context && !shell && !apply) return false;
+  auto found = find(ask.cell);
+  if (!found.ok() || decisions_of(*found.value()) == nullptr) return false;
+  Kept& cell = *found.value();
+  if (apply && (!cell.busy.empty() || cell.record.project.empty())) return false;  // refused by itself
+  auto held = std::make_shared<std::vector<sys::Fd>>(std::move(fds));
+  Then go_on = [this, asker, ask, held, id = cell.record.id](const Result<void>& may) {
+    if (!may.ok()) return answer(asker, may.error());
+    auto it = kept_.find(id);
+    auto client = clients_.find(asker.client);
+    // The daemon's connection is that of many people.
+    bool one_person = client != clients_.end() && !client->second.bounds;
+    if (it != kept_.end() && one_person && ask.verb.starts_with("shell.") && ask.verb != "shell.run") it->second->may_type.insert(asker.client);
+    dispatch(asker, ask, std::move(*held), true);
+  };
+  if (apply) {
+    decide_apply(cell, asker, ask, [this, asker, ask](const Result<std::vector<std::string>>& paths) {
+      if (!paths.ok()) return answer(asker, paths.error());
+      Ask judged_ask = ask;
+      judged_ask.words = paths.value();
+      if (paths.value().empty()) judged_ask.words = ask.words, judged_ask.fields["dry_run"] = "1";  // nothing was judged, so nothing is written
+      dispatch(asker, judged_ask, {}, true);
+    });
+    return true;
+  }
+  std::vector<Action> actions;
+  if (ask.verb == "exec") {
+    auto files = file_actions(ask);
+    actions = files ? *std::move(files) : std::vector<Action>{with_variables(ask.env, ask.words)};
+  } else if (ask.verb == "shell.run") {
+    actions = {{ActionClass::kCommand, ask.words.empty() ? "" : ask.words[0]}};
+  } else if (ask.verb == "context.run") {
+    // What it is, not what the client says it is.
+    const std::string language = context_language_of(cell, word(ask, "context")), code = ask.words.empty() ? std::string() : ask.words.back();
+    if (language.empty()) return fds = std::move(*held), false;  // there is none: refused by itself
+    if (language == "bash") actions = {{ActionClass::kCommand, code}};
+    else actions = {command_action({language == "python" ? "python3" : "node", language == "python" ? "-c" : "-e", code})};
+  } else if (context || (ask.verb == "shell.open" && word(ask, "kind") != "terminal")) {
+    // By itself it runs nothing yet; with variables of its own what it will run may be something else than it says.
+    if (!sets_something(ask.env)) return fds = std::move(*held), false;
+    actions = {with_variables(ask.env, {"bash"})};
+  } else {
+    // Whoever types into a terminal may run anything there; one leave is enough for a connection. An agent's shell runs
+    // nothing that is typed: its commands are judged one by one.
+    auto session = cell.sessions.find(word(ask, "session"));
+    bool terminal = ask.verb == "shell.open" ? word(ask, "kind") == "terminal" : session != cell.sessions.end() && !session->second->agent();
+    if (!terminal || cell.may_type.contains(asker.client)) return fds = std::move(*held), false;
+    actions = {{ActionClass::kCommand, kTerminal}};
+  }
+  decide(cell, actions, asker, go_on);
+  return true;
+}
+
+}  // namespace hotcell::cells
