@@ -1,0 +1,591 @@
+#include "server/front/front.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <system_error>
+#include <thread>
+
+#include "base/sha256.h"
+#include "base/strings.h"
+#include "core/remote/remote_launcher.h"
+#include "daemon/control.h"
+#include "languages/plugins.h"
+#include "net/door/order.h"
+#include "manager/executions.h"
+#include "server/auth.h"
+#include "server/cells/cell_door.h"
+#include "server/config/load.h"
+#include "server/confine_front.h"
+#include "server/dashboard.h"
+#include "server/front/inspections.h"
+#include "server/front/log.h"
+#include "server/front/recorder.h"
+#include "server/http/loop.h"
+#include "server/http/server.h"
+#include "server/mcp/http.h"
+#include "server/mcp/stdio.h"
+#include "server/rest/routes.h"
+#include "server/telemetry/otlp_client.h"
+#include "store/api_keys.h"
+#include "store/audit_log.h"
+#include "store/settings.h"
+#include "sys/file.h"
+#include "sys/socket.h"
+
+namespace hotcell::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kOverflowUid = 65534;   // whoever has no name in our user namespace
+
+// The manager's idea of a loop, on the front's.
+class ManagerLoop final : public hotcell::Loop {
+ public:
+  explicit ManagerLoop(server::Loop& loop) : loop_(loop) {}
+  void post(std::function<void()> work) override { loop_.post(std::move(work)); }
+  Subscription watch(int fd, std::function<void()> readable) override {
+    return hold(loop_.when_readable(fd, std::move(readable)));
+  }
+  Subscription after(std::chrono::milliseconds delay, std::function<void()> work) override {
+    return hold(loop_.after(delay, std::move(work)));
+  }
+  Subscription every(std::chrono::milliseconds period, std::function<void()> work) {
+    return hold(loop_.every(period, std::move(work)));
+  }
+
+ private:
+  static Subscription hold(server::Loop::Handle handle) {
+    auto held = std::make_shared<server::Loop::Handle>(std::move(handle));
+    return Subscription([held] { held->reset(); });
+  }
+  server::Loop& loop_;
+};
+
+JobRules rules_of(const Config& c, const FrontArguments& arguments) {
+  JobRules r;
+  r.profiles = standard_search("", arguments.home);
+  r.profiles.project.clear();   // a daemon has no project
+  r.profiles.built_in = language_profiles();
+  r.default_profile = c.default_profile;
+  r.most.memory = c.max_memory;
+  r.most.disk = c.max_disk;
+  r.most.output = c.max_output;
+  r.most.cpu_time = c.max_timeout;
+  r.most.processes = c.max_processes;
+  r.most.wall = c.max_timeout;
+  r.most.open_files = 4096;
+  r.most.stack = 64_MiB;
+  r.default_timeout = c.default_timeout;
+  r.max_timeout = c.max_timeout;
+  r.network_enabled = c.network_enabled;
+  r.host_network = c.host_network;
+  r.proxy = arguments.proxy;
+  if (auto most = net::read_door_words(arguments.proxy_words); most.ok())
+    r.check_domains = [rules = most.value().rules](const std::vector<std::string>& allow, const std::vector<std::string>& block) {
+      return net::check_order(rules, allow, block);
+    };
+  r.strong_reason = "what works on this host is still being tried";
+  return r;
+}
+
+Result<std::shared_ptr<const net::RuleSet>> network_rules(const FrontArguments& arguments) {
+  TRY_SET(net::DoorCeiling most, net::read_door_words(arguments.proxy_words));
+  TRY_SET(net::RuleSet rules, net::RuleSet::create(most.rules));
+  return std::make_shared<const net::RuleSet>(std::move(rules));
+}
+
+class Front {
+ public:
+  explicit Front(const FrontArguments& arguments) : arguments_(arguments), manager_loop_(loop_) {}
+
+  Result<int> run() {
+    TRY(read_config());
+    hide_cells();
+    TRY(read_inspect_rules());
+    TRY(open_listeners());
+    TRY(open_telemetry());
+    TRY(read_profiles());
+    TRY(confine());
+    TRY(open_store());
+    TRY(open_doors());
+    control_ = loop_.when_readable(daemon::kControlFd, [this] { hear(); });
+    alive_ = loop_.every(5s, [this] {
+      tell(daemon::kAlive, {});
+      executions_->check_launcher([this] { tell(daemon::kAlive, daemon::kLauncherToo); });
+    });
+    tell(daemon::kReady, addresses());
+    loop_.run();
+    if (checker_.joinable()) checker_.join();
+    http_.reset();
+    executions_.reset();
+    if (history_) history_->flush();
+    return 0;
+  }
+
+ private:
+  Result<void> read_config() {
+    ::lseek(daemon::kConfigFd, 0, SEEK_SET);  // the writer left it at the end
+    TRY_SET(std::string text, sys::read_fd(daemon::kConfigFd));
+    ::close(daemon::kConfigFd);
+    ::fcntl(daemon::kControlFd, F_SETFD, FD_CLOEXEC);
+    TRY(sys::set_nonblocking(daemon::kControlFd));
+    TRY_SET(config_, parse_config(text, "configuration"));
+    log_.emplace(config_.log_level, config_.log_format);
+    return {};
+  }
+
+  // --- before the walls: what needs the host's files ---
+
+  // They are in the state folder, which is ours to write; what the keeper finds there it believes.
+  void hide_cells() {
+    auto hidden = hide_folder(cat(config_.state_dir, "/cells"));
+    cells_hidden_ = hidden.ok();
+    in_user_namespace_ = hidden.ok() && hidden.value();
+    if (!hidden.ok()) (*log_)(LogLevel::kWarning, "lasting cells are not served: their folder cannot be hidden from the front", {{"why", hidden.error().message}});
+  }
+
+  Result<void> read_inspect_rules() {
+    if (config_.inspect_rules.empty()) return {};
+    TRY_SET(std::string yaml, sys::read_file(config_.inspect_rules.c_str()).context("inspect.rules"));
+    inspect_rules_.emplace_back(config_.inspect_rules, std::move(yaml));
+    return {};
+  }
+
+  Result<void> open_listeners() {
+    // Keys decide whether anybody but the loopback may be let in.
+    TRY_SET(keys_, ApiKeys::open(database()));
+    if (arguments_.stdio) return {};
+    TRY_SET(auto all, keys_->list());
+    const auto keys = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const ApiKey& k) { return !k.is_revoked(); }));
+    if (!config_.tls_cert.empty()) {
+      TRY_SET(tls_, TlsContext::create(config_.tls_cert, config_.tls_key));
+    }
+    for (std::size_t i = 0; i < arguments_.listeners; ++i) {
+      int fd = daemon::kFirstListenFd + static_cast<int>(i);
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+      TRY(check_listener(fd, config_, keys));
+      listeners_.emplace_back(fd);
+    }
+    if (!listeners_.empty()) return {};
+    TRY_SET(auto wanted, check_listen(config_, keys));
+    for (const auto& address : wanted) {
+      TRY_SET(sys::Fd fd, listen_tcp(address));
+      listeners_.push_back(std::move(fd));
+    }
+    if (!config_.unix_socket.empty()) {
+      TRY_SET(sys::Fd fd, listen_unix(config_.unix_socket));
+      listeners_.push_back(std::move(fd));
+    }
+    // The next front, if this one dies, goes on with the same sockets: nobody is turned away meanwhile.
+    for (const auto& fd : listeners_) {
+      int number = fd.get();
+      sys::send(daemon::kControlFd, std::string_view(&daemon::kListening, 1), std::span<const int>(&number, 1))
+          .ignore("the next one binds again then");
+    }
+    return {};
+  }
+
+  Result<void> open_telemetry() {
+    if (config_.otlp_endpoint.empty()) return {};
+    TRY_SET(OtlpTarget target, parse_otlp_endpoint(config_.otlp_endpoint));
+    TRY_SET(otlp_, OtlpClient::create(loop_.context(), target));
+    if (auto port = parse_u64(target.port)) otlp_port_ = static_cast<std::uint16_t>(*port);
+    return {};
+  }
+
+  // A file that `serve --profile` names is out of reach later; and whoever misspelt one should hear of it now.
+  Result<void> read_profiles() {
+    const auto search = rules_of(config_, arguments_).profiles;
+    if (config_.default_profile.find('/') != std::string::npos) {
+      TRY_SET(LoadedProfile loaded, load_profile_details(config_.default_profile, search).context("default_profile"));
+      usual_ = std::make_shared<const LoadedProfile>(std::move(loaded));
+    } else if (config_.default_profile != "default") {
+      TRY(load_profile(config_.default_profile, search).context("default_profile"));
+    }
+    TRY(load_profile(config_.code_sandbox_profile, search).context("code_sandbox.profile"));
+    return {};
+  }
+
+  Result<void> confine() {
+    FrontPlaces places;
+    places.state_dir = config_.state_dir;
+    auto profiles = rules_of(config_, arguments_).profiles;
+    for (const auto& folder : {profiles.user, profiles.system})
+      if (!folder.empty()) places.read_only.push_back(folder);
+    if (otlp_port_ != 0) places.connect_ports.push_back(otlp_port_);
+    TRY_SET(held_, confine_front(places));
+    for (const auto& layer : held_.layers)
+      (*log_)(LogLevel::kDebug, "confined", {{"layer", std::string(to_string(layer.layer))}, {"detail", layer.detail}});
+    return {};
+  }
+
+  // --- behind them ---
+
+  std::string database() const { return cat(config_.state_dir, "/hotcell.db"); }
+
+  Result<void> open_store() {
+    Retention keep;
+    keep.age = std::chrono::hours(24 * config_.keep_days);
+    keep.rows = config_.keep_rows;
+    keep.bytes = config_.keep_bytes;
+    // A front that was killed a moment ago may not have let go of it yet.
+    auto opened = History::open(database(), keep);
+    for (int i = 0; i < 40 && !opened.ok() && opened.error().err == EBUSY; ++i) {
+      std::this_thread::sleep_for(50ms);
+      opened = History::open(database(), keep);
+    }
+    TRY_SET(history_, std::move(opened));
+    TRY_SET(Settings settings, Settings::open(database()));
+    settings_.emplace(std::move(settings));
+    TRY_SET(audit_, AuditLog::open(config_.state_dir));
+    audit_walls();
+    if (history_->abandoned() > 0)
+      (*log_)(LogLevel::kWarning, "executions of a daemon that stopped are marked as failed", {{"count", cat(history_->abandoned())}});
+    if (otlp_) traces_.emplace([this](std::string body) { otlp_->post(std::move(body)); });
+    recorder_.emplace(*audit_, metrics_, traces_ ? &*traces_ : nullptr, *log_);
+    ExecutionsOptions options;
+    options.max_running = config_.max_running;
+    options.max_queued = config_.max_queued;
+    options.max_queued_each = config_.max_queued_each;
+    options.park_cells = config_.park_cells;
+    options.park_runtimes.clear();
+    for (const auto& [language, n] : config_.park_runtimes) options.park_runtimes[language] = n;
+    options.park_profiles = config_.park_profiles;
+    for (const auto& name : config_.park_profiles)
+      if (auto loaded = load_profile(name, rules_of(config_, arguments_).profiles); !loaded.ok())
+        (*log_)(LogLevel::kWarning, "no runtimes wait for a profile", {{"profile", name}, {"error", loaded.error().message}});
+    options.cache_folder = cat(config_.state_dir, "/cache");
+    options.journal_folder = config_.state_dir;
+    auto hooks = recorder_->hooks();
+    hooks.want_strong = [this] { tell(daemon::kStrong, {}); };
+    JobRules rules = rules_of(config_, arguments_);
+    rules.inspect_rules = inspect_rules_;
+    rules.usual = usual_;
+    executions_ = Executions::create(std::move(options), std::move(rules), *history_, manager_loop_, std::move(hooks));
+    return {};
+  }
+
+  // Whoever reads the audit knows behind what its writer stood.
+  void audit_walls() {
+    AuditEvent e;
+    e.layer = "landlock";
+    e.effect = AuditEffect::kObserved;   // nothing was refused
+    e.message = "the front has no landlock rules";
+    for (const auto& layer : held_.layers) {
+      e.details[std::string(to_string(layer.layer))] = cat(to_string(layer.status), layer.detail.empty() ? "" : ": ", layer.detail);
+      if (layer.layer != Layer::kLandlock) continue;
+      e.message = cat("the front's own walls: landlock ", to_string(layer.status));
+      if (layer.status == LayerStatus::kFull) e.action = "applied";
+    }
+    if (e.action.empty()) e.action = "degraded", e.severity = AuditSeverity::kLow;
+    audit_->append(std::move(e));
+    metrics_.audit_entry();
+  }
+
+  Result<void> open_doors() {
+    services_ = std::make_unique<Services>(Services{*executions_, *history_, metrics_, config_});
+    keeper_ = std::make_unique<KeeperLink>(loop_, [this] { tell(daemon::kCells, {}); });
+    cells_ = std::make_unique<CellDoor>(*keeper_, [this]() -> const JobRules& { return executions_->rules(); });
+    cells_->inspect = [this](Report report, OutputOrder order, std::string client, std::string cell, Executions::Inspected done) {
+      executions_->inspect_output(std::move(report), std::move(order), [this, client = std::move(client), cell = std::move(cell), done = std::move(done)](Report seen, const std::optional<OutputInspection>& found) {
+        if (found) recorder_->inspected(*found, seen.id, client, cell);
+        done(std::move(seen), found);
+      });
+    };
+    if (cells_hidden_) services_->cells = cells_.get();
+    fill_services();
+    TRY(restore_config(*services_));
+    mcp::McpServices needs{.executions = *executions_, .history = *history_, .post = [this](std::function<void()> w) { loop_.post(std::move(w)); },
+                           .verify = {}, .languages = {}, .version = {}};
+    needs.verify = [this](mcp::VerifyJob job, mcp::McpServices::Verified done) { verify_for_mcp(std::move(job), std::move(done)); };
+    needs.inspect = services_->inspect;
+    needs.check_host = [this](const std::string& host) -> Result<std::string> {
+      if (!services_->network.rules) return make_error(ErrorCode::kUnsupported, "programs have no network here");
+      return net::decision_json(host, net::check_text(*services_->network.rules, host));
+    };
+    needs.languages = [this]() -> std::optional<std::string> {
+      auto text = sys::read_file(cat(config_.state_dir, "/facts/languages.json").c_str());
+      return text.ok() ? std::optional(std::move(text).value()) : std::nullopt;
+    };
+    needs.cells = services_->cells;
+    needs.version = std::string(version());
+    needs.conformance_fixtures = arguments_.fixtures;
+    mcp_ = std::make_shared<mcp::McpServer>(std::move(needs));
+    if (arguments_.stdio) {
+      TRY_SET(stdio_, mcp::StdioDoor::open(loop_.context(), *mcp_, {}, [this] { stop(); }));
+      return {};
+    }
+    add_rest(router_, *services_);
+    if (config_.mcp) mcp::add_mcp(router_, mcp_);
+    if (config_.dashboard) add_dashboard(router_);
+    TRY(open_gate());
+    ServerLimits limits;
+    limits.parse.body_bytes = config_.max_body.n;
+    limits.header_timeout = config_.header_timeout;
+    limits.idle_timeout = config_.idle_timeout;
+    limits.max_connections = config_.max_connections;
+    http_ = std::make_unique<HttpServer>(loop_, limits, router_, *gate_);
+    if (log_->wants(LogLevel::kDebug))
+      http_->set_access_log([this](const AccessRecord& r) {
+        (*log_)(LogLevel::kDebug, "request", {{"method", std::string(r.method)}, {"path", std::string(r.path)}, {"status", cat(r.status)},
+                                              {"us", cat(r.micros)}, {"request_id", std::string(r.request_id)}, {"caller", std::string(r.caller)}});
+      });
+    for (auto& fd : listeners_) {
+      TRY_SET(sys::Fd copy, sys::duplicate(fd.get()));
+      TRY(http_->add_listener(std::move(copy), is_tcp(fd.get()) ? tls_ : nullptr));
+    }
+    return {};
+  }
+
+  static bool is_tcp(int fd) {
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain != AF_UNIX;
+  }
+
+  Result<void> open_gate() {
+    AuthOptions options;
+    // A cell with the host's network could come in by the loopback, too.
+    options.require_key = config_.require_key || config_.host_network;
+    options.allowed_hosts = config_.allowed_hosts;
+    options.allowed_origins = config_.allowed_origins;
+    for (const auto& fd : listeners_) {
+      if (!is_tcp(fd.get())) continue;
+      TRY_SET(ListenAddress address, bound_address(fd.get()));
+      options.listening.push_back(std::move(address));
+    }
+    options.own_uid = ::getuid();
+    // A socket of mode 0600 is connected to by its owner and by root alone; who is not the owner is root.
+    struct stat s {};
+    if (in_user_namespace_ && ::stat(config_.unix_socket.c_str(), &s) == 0 && s.st_uid == ::getuid() && (s.st_mode & 077) == 0)
+      options.root_uid = kOverflowUid;
+    options.find_key = [this](std::string_view hash) -> std::optional<KeyInfo> {
+      auto found = keys_->check_hash(hash);
+      if (!found.ok() || !found.value()) return std::nullopt;
+      const ApiKey& k = *found.value();
+      return KeyInfo{k.name, std::string(hash), k.run, k.read, k.admin, k.max_running, k.per_minute};
+    };
+    gate_ = std::make_unique<Authenticator>(std::move(options));
+    return {};
+  }
+
+  void fill_services();
+  void verify_for_mcp(mcp::VerifyJob job, mcp::McpServices::Verified done);
+
+  std::string addresses() const {
+    std::string out;
+    for (const auto& fd : listeners_) {
+      if (!is_tcp(fd.get())) continue;
+      auto address = bound_address(fd.get());
+      if (address.ok()) out += cat(out.empty() ? "" : "\n", tls_ ? "https://" : "http://", address.value().text);
+    }
+    if (!config_.unix_socket.empty() && !arguments_.stdio) out += cat(out.empty() ? "" : "\n", "unix:", config_.unix_socket);
+    return out;
+  }
+
+  // --- the supervisor ---
+
+  void tell(char what, std::string_view text) {
+    sys::send(daemon::kControlFd, cat(what, text)).ignore("a supervisor that has gone is seen when it is read from");
+  }
+
+  void hear() {
+    char buffer[4096];
+    auto message = sys::receive(daemon::kControlFd, buffer, MSG_DONTWAIT);
+    if (!message.ok() || (message.value().size == 0 && !message.value().again)) {
+      // Killed, or it would have said so. Nothing is finished in its place: the next daemon finds what ran begun and not
+      // ended, and must not find us at work in its state folder.
+      control_.reset();
+      return loop_.stop();
+    }
+    if (message.value().again) return;
+    const std::string_view text(buffer + 1, message.value().size - 1);
+    if (buffer[0] == daemon::kStop) return stop();
+    if (buffer[0] == daemon::kCells && message.value().fds.size() == 1) keeper_->attach(std::move(message.value().fds[0]));
+    if (buffer[0] == daemon::kNoCells) keeper_->refused(std::string(text));
+    if (buffer[0] == daemon::kNoStrong) executions_->refuse_strong(std::string(text));
+    if (buffer[0] == daemon::kStrong && message.value().fds.size() == 1) {
+      auto launcher = RemoteLauncher::open(std::move(message.value().fds[0]));
+      if (launcher.ok()) executions_->attach_strong(std::move(launcher).value());
+    } else if (buffer[0] == daemon::kStrong && !text.empty()) {
+      executions_->set_strong(text[0] == '+', std::string(text.substr(1)));
+    }
+    if (buffer[0] == daemon::kLauncher && message.value().fds.size() == 1) {
+      auto launcher = RemoteLauncher::open(std::move(message.value().fds[0]));
+      if (launcher.ok()) executions_->attach(std::move(launcher).value());
+      if (!inspect_rules_.empty()) try_inspect_rules();
+    }
+  }
+
+  // With a mistake in them nothing passes as inspected; whoever keeps the daemon is told once, and not by its clients.
+  void try_inspect_rules() {
+    InspectQuestion trial;
+    trial.rules = inspect_rules_;
+    executions_->inspect(std::move(trial), [this](Result<std::string> answer) {
+      if (!answer.ok()) (*log_)(LogLevel::kError, "the rules of inspect.rules cannot be used, and every inspection fails", {{"why", answer.error().message}});
+    });
+  }
+
+  void stop() {
+    if (std::exchange(stopping_, true)) return;
+    (*log_)(LogLevel::kInfo, "stopping: what runs may end first");
+    if (http_) http_->drain();
+    stop_by_ = std::chrono::steady_clock::now() + config_.drain;
+    executions_->drain(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain), [this] { drained_ = true; });
+    stop_when_done();
+  }
+
+  // Programs in lasting cells that somebody waits for are no executions, and are waited for here.
+  void stop_when_done() {
+    const bool over = drained_ && (cells_->waited_for() == 0 || std::chrono::steady_clock::now() >= stop_by_);
+    // Answers that are on their way get a moment.
+    if (over && traces_) traces_->flush();
+    last_words_ = over ? loop_.after(200ms, [this] { loop_.stop(); }) : loop_.after(20ms, [this] { stop_when_done(); });
+  }
+
+  FrontArguments arguments_;
+  Config config_;
+  std::optional<Log> log_;
+  Loop loop_;
+  ManagerLoop manager_loop_;
+  std::vector<std::pair<std::string, std::string>> inspect_rules_;
+  std::vector<sys::Fd> listeners_;
+  std::shared_ptr<TlsContext> tls_;
+  std::unique_ptr<OtlpClient> otlp_;
+  std::uint16_t otlp_port_ = 0;
+  std::shared_ptr<const LoadedProfile> usual_;   // default_profile, where it is a file
+  Enforcement held_;
+  Metrics metrics_;
+  std::optional<Traces> traces_;
+  std::unique_ptr<ApiKeys> keys_;
+  std::optional<Settings> settings_;
+  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<History> history_;
+  std::optional<Recorder> recorder_;
+  std::unique_ptr<Executions> executions_;
+  std::unique_ptr<KeeperLink> keeper_;
+  std::unique_ptr<CellDoor> cells_;
+  std::unique_ptr<Services> services_;
+  std::shared_ptr<mcp::McpServer> mcp_;
+  std::unique_ptr<mcp::StdioDoor> stdio_;
+  Router router_;
+  std::unique_ptr<Authenticator> gate_;
+  std::unique_ptr<HttpServer> http_;
+  Loop::Handle control_, alive_, last_words_, flush_;
+  std::thread checker_;     // of the audit log
+  bool checking_ = false;
+  bool stopping_ = false, drained_ = false;
+  std::chrono::steady_clock::time_point stop_by_;
+  bool cells_hidden_ = false, in_user_namespace_ = false;
+};
+
+void Front::fill_services() {
+  Services& s = *services_;
+  s.audit.append = [this](AuditNote note) {
+    static const std::map<std::string, AuditSeverity, std::less<>> kSeverities = {
+        {"low", AuditSeverity::kLow}, {"medium", AuditSeverity::kMedium}, {"high", AuditSeverity::kHigh}, {"critical", AuditSeverity::kCritical}};
+    auto severity = kSeverities.find(note.severity);
+    AuditEvent e;
+    e.layer = std::move(note.layer);
+    e.action = std::move(note.action);
+    e.effect = AuditEffect::kObserved;
+    e.severity = severity == kSeverities.end() ? AuditSeverity::kInfo : severity->second;
+    e.message = std::move(note.message);
+    e.details = std::move(note.details);
+    e.execution = std::move(note.execution);
+    e.client = std::move(note.client);
+    audit_->append(std::move(e));
+    metrics_.audit_entry();
+  };
+  s.audit.page = [this](std::size_t limit, std::uint64_t before) -> Result<AuditPage> {
+    TRY_SET(auto lines, read_audit(config_.state_dir, before, limit));
+    AuditPage page;
+    for (auto& line : lines) page.entries.push_back(std::move(line.json));
+    if (lines.size() == limit && !lines.empty() && lines.back().number > 1) page.next = lines.back().number;
+    return page;
+  };
+  s.audit.check = [this](std::function<void(Result<AuditCheck>)> done) {
+    // A quarter of a gigabyte of hashes at most: too long for the loop. One at a time.
+    if (checking_) return done(make_error(ErrorCode::kLimit, "the audit log is being checked already"));
+    if (checker_.joinable()) checker_.join();
+    auto check = [this, done] {
+      auto verdict = verify_audit(config_.state_dir);
+      loop_.post([this, done, verdict = std::move(verdict)] {
+        checking_ = false;
+        if (!verdict.ok()) return done(verdict.error());
+        const auto& v = verdict.value();
+        done(AuditCheck{v.ok, v.entries, v.ok ? 0 : v.line, v.why});
+      });
+    };
+    try {
+      checker_ = std::thread(check);
+      checking_ = true;
+    } catch (const std::system_error&) {
+      done(make_error(ErrorCode::kLimit, "no thread can be started; try again"));
+    }
+  };
+  s.keys.list = [this]() -> Result<std::vector<KeyRow>> {
+    TRY_SET(auto all, keys_->list());
+    std::vector<KeyRow> out;
+    for (const auto& k : all) {
+      KeyRow row{k.name, {}, k.max_running, k.per_minute, k.created, k.last_used, k.revoked};
+      for (auto word : split(scope_words(k), ',')) row.scopes.emplace_back(word);
+      out.push_back(std::move(row));
+    }
+    return out;
+  };
+  s.keys.create = [this](const KeyRow& row) -> Result<std::string> {
+    ApiKey key;
+    key.name = row.name;
+    key.max_running = row.max_running;
+    key.per_minute = row.requests_per_minute;
+    TRY(set_scopes(key, join(row.scopes, ",")));
+    return keys_->create(key);
+  };
+  s.keys.revoke = [this](std::string_view name) -> Result<void> {
+    TRY_SET(bool there, keys_->revoke(name));
+    if (!there) return make_error(ErrorCode::kNotFound, "there is no such key");
+    return {};
+  };
+  s.settings.get = [this](std::string_view section) { return settings_->get(section); };
+  s.settings.put = [this](std::string_view section, std::string json) { return settings_->set(section, json); };
+  s.verify = [this](VerifyQuestion q, std::function<void(Verification)> done) {
+    executions_->verify({std::move(q.code), std::move(q.language), std::move(q.file), std::move(q.policy)}, std::move(done));
+  };
+  s.inspect = [this](InspectQuestion q, std::string client, std::function<void(Result<std::string>)> done) {
+    inspect_and_note(*executions_, services_->audit, std::move(q), std::move(client), std::move(done));
+  };
+  s.network.journal_folder = config_.state_dir;
+  if (auto rules = network_rules(arguments_); rules.ok() && arguments_.proxy) s.network.rules = rules.value();
+  s.code_sandbox_profile = config_.code_sandbox_profile;
+  s.facts_folder = cat(config_.state_dir, "/facts");
+  s.post = [this](std::function<void()> work) { loop_.post(std::move(work)); };
+  s.every = [this](std::chrono::milliseconds period, std::function<void()> work) { return manager_loop_.every(period, std::move(work)); };
+  if (traces_) flush_ = loop_.every(5s, [this] { traces_->flush(); });
+}
+
+void Front::verify_for_mcp(mcp::VerifyJob job, mcp::McpServices::Verified done) {
+  Policy policy = default_policy();
+  if (!job.profile.empty() && job.profile != "default") {
+    if (job.profile.find('/') != std::string::npos) return done(make_error(ErrorCode::kInvalid, "profile: not the name of a profile"));
+    auto loaded = load_profile(job.profile, executions_->rules().profiles);
+    if (!loaded.ok()) return done(std::move(loaded).error());
+    policy = std::move(loaded).value();
+  }
+  executions_->verify({std::move(job.code), std::move(job.language), std::move(job.file), std::move(policy)},
+                      [done = std::move(done)](Verification v) { done(std::move(v)); });
+}
+
+}  // namespace
+
+Result<int> run_front(const FrontArguments& arguments) { return Front(arguments).run(); }
+
+}  // namespace hotcell::server
