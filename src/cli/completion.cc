@@ -28,7 +28,7 @@ std::string value_words(const OptionSpec& o) {
   return out;
 }
 
-bool offered(const OptionSpec& o, Command command) { return !o.hidden && o.refused.empty() && applies(o, command); }
+bool offered(const OptionSpec& o, Command command) { return !o.hidden && applies(o, command); }
 
 std::string command_words() {
   std::string out;
@@ -37,11 +37,16 @@ std::string command_words() {
 }
 
 std::string following_words(const CommandSpec& c) {
+  if (c.id == Command::kHelp) return command_words();
   std::string out(c.words);
   for (char& ch : out) {
     if (ch == '|') ch = ' ';
   }
   return out;
+}
+
+bool takes_files(const CommandSpec& c) {
+  return c.program_follows || c.id == Command::kVerify || c.id == Command::kProfile || c.id == Command::kConfig;
 }
 
 // Single quotes of a POSIX shell.
@@ -96,7 +101,7 @@ std::string bash_completion() {
       "  done\n"
       "  case $prev in\n";
   for (const auto& o : options()) {
-    if (o.hidden || o.value.empty() || !o.refused.empty()) continue;
+    if (o.hidden || o.value.empty()) continue;
     auto words = value_words(o);
     std::string reply;
     if (!words.empty()) reply += cat(" COMPREPLY+=($(compgen -W '", words, "' -- \"$cur\"));");
@@ -115,7 +120,8 @@ std::string bash_completion() {
   out +=
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-      "  [[ $cur != -* && $command =~ ^(run|explain|profile)$ ]] && COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
+      "  [[ $cur != -* && $command =~ ^(run|explain|verify|profile|config)$ ]] && "
+      "COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
       "}\n"
       "complete -o filenames -F _hotcell hotcell\n";
   return out;
@@ -140,8 +146,9 @@ std::string zsh_completion() {
       out += cat(" \\\n        ", zsh_spec(o, o.name));
       if (!o.short_name.empty()) out += cat(" \\\n        ", zsh_spec(o, o.short_name));
     }
-    if (!c.words.empty()) out += cat(" \\\n        ", quoted_text(cat("1:word:(", following_words(c), ")")));
-    if (c.program_follows || c.id == Command::kProfile) out += " \\\n        '*:file:_files'";
+    auto next = following_words(c);
+    if (!next.empty()) out += cat(" \\\n        ", quoted_text(cat("1:word:(", next, ")")));
+    if (takes_files(c)) out += " \\\n        '*:file:_files'";
     out += "\n      ;;\n";
   }
   out += "  esac\n}\n_hotcell \"$@\"\n";
@@ -155,7 +162,8 @@ std::string fish_completion() {
   for (const auto& c : commands()) {
     out += cat("complete -c hotcell -n __fish_use_subcommand -a ", c.name, " -d ", quoted_text(c.summary), "\n");
     std::string here = cat("complete -c hotcell -n '__fish_seen_subcommand_from ", c.name, "'");
-    if (!c.words.empty()) out += cat(here, " -a ", quoted_text(following_words(c)), "\n");
+    auto next = following_words(c);
+    if (!next.empty()) out += cat(here, " -a ", quoted_text(next), "\n");
     for (const auto& o : options()) {
       if (!offered(o, c.id)) continue;
       out += here;

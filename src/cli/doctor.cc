@@ -30,6 +30,7 @@ Result<Report> try_default_cell(const std::string& backend) {
 struct Hidden {
   bool control = false;
   std::string only, backend = "native";
+  std::vector<std::string> settings;  // of the tool behind it
   std::vector<std::string_view> rest;
 };
 Hidden take_hidden(Args args) {
@@ -38,6 +39,7 @@ Hidden take_hidden(Args args) {
     if (args[i] == "--control") h.control = true;
     else if (args[i] == "--only" && i + 1 < args.size()) h.only = args[++i];
     else if (args[i] == "--backend" && i + 1 < args.size()) h.backend = args[++i];
+    else if (args[i] == "--backend-option" && i + 1 < args.size()) h.settings.emplace_back(args[++i]);
     else h.rest.push_back(args[i]);
   }
   return h;
@@ -61,10 +63,13 @@ int cmd_doctor(Args args) {
     options.colour = colour;
     options.control = hidden.control;
     options.only = hidden.only;
+    auto settings = backends::Settings::parse(hidden.settings);
+    if (!settings.ok()) return refuse(settings.error());
+    options.settings = std::move(settings).value();
     return run_attacks(options);
   }
-  if (hidden.control || !hidden.only.empty())
-    return refuse(make_error(ErrorCode::kInvalid, "--control and --only go with --attack"));
+  if (hidden.control || !hidden.only.empty() || !hidden.settings.empty())
+    return refuse(make_error(ErrorCode::kInvalid, "--control, --only and --backend-option go with --attack"));
 
   const DoctorReport report = make_doctor_report(sys::probe(), try_default_cell(hidden.backend));
   if (int failed = print(json ? doctor_json(report) : doctor_text(report, colour)); failed != 0) return failed;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "backends/tool_launcher.h"
 #include "base/json_write.h"
 #include "base/strings.h"
 #include "cli/doctor_control.h"
@@ -125,7 +126,7 @@ Result<std::vector<AttackOutcome>> attack_all(const AttackOptions& options, cons
   launch.backend = options.backend;
   std::unique_ptr<Launcher> launcher;
   if (!options.control) {
-    TRY_SET(launcher, Launcher::create(launch));
+    TRY_SET(launcher, backends::open_backend(options.backend, launch, {{}, true, options.settings}));
   }
   std::vector<AttackOutcome> all;
   if (!options.json) print(cat(padded("attack", 29), padded("stopped by", 28), padded("verdict", 11), "  time\n"));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/settings.h"
 #include "hotcell/policy.h"
 #include "hotcell/report.h"
 #include "hotcell/result.h"
@@ -57,6 +58,7 @@ struct AttackOptions {
   bool json = false, colour = false;
   bool control = false;  // outside cells, only what is harmless: shows that the attacks are real
   std::string only;      // one row by name
+  backends::Settings settings;  // of the tool behind the backend
 };
 int run_attacks(const AttackOptions& options);
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "cli/report_json.h"
+#include "manager/report_json.h"
 
 namespace hotcell {
 

@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include "backends/tool_launcher.h"
+#include "base/json_write.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -8,8 +12,44 @@ namespace hotcell {
 
 namespace {
 
+// What would be run, what each part of the policy becomes there, and what is made for it before.
+Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, bool json) {
+  TRY_SET(backends::ToolPlan plan, backends::plan_tool(tool, job.policy, job.request, "SCRATCH", 0, job.settings));
+  auto held = tool.judge(job.policy);
+  if (json) {
+    JsonWriter w;
+    w.begin_object();
+    w.field("backend", tool.name());
+    w.key("argv");
+    w.begin_array();
+    for (const auto& a : plan.argv) w.value(std::string_view(a));
+    w.end_array();
+    w.key("policy");
+    w.begin_array();
+    for (const auto& h : held) {
+      w.begin_object();
+      w.field("statement", std::string_view(h.statement));
+      w.field("status", to_string(h.status));
+      w.field("detail", std::string_view(h.detail));
+      w.end_object();
+    }
+    w.end_array();
+    w.end_object();
+    return w.take() + "\n";
+  }
+  std::string text = cat("backend ", tool.name(), ": ", tool.what(), "\n");
+  if (!tool.engine() && tool.installed(job.settings).empty()) text += cat("missing here: ", tool.binary(), tool.package().empty() ? "" : cat(" (apt-get install ", tool.package(), ")"), "\n");
+  for (const auto& h : held) text += cat("  ", h.statement, std::string(12 - std::min<std::size_t>(11, h.statement.size()), ' '), to_string(h.status), "  ", h.detail, "\n");
+  text += tool.engine() ? "request:\n " : "command:\n ";
+  for (const auto& a : plan.argv) text += cat(" ", printable(a));
+  text += "\nmade before, below SCRATCH:\n";
+  for (const auto& p : plan.pieces) text += cat("  ", p.name, p.kind == backends::Piece::Kind::kLink ? cat(" -> ", p.bytes) : "", "\n");
+  return text;
+}
+
 Result<std::string> explain(const Parsed& parsed) {
   TRY_SET(Job job, make_job(parsed, JobFor::kExplaining));
+  if (const auto* tool = backends::find(job.launcher.backend)) return explain_tool(*tool, job, parsed.has(Opt::kJson));
   if (parsed.has(Opt::kJson)) {
     TRY_SET(std::string json, explain_json(job.policy, job.request, job.launcher));
     return json.ends_with('\n') ? json : json + "\n";

@@ -42,6 +42,14 @@ void append_row(std::string& out, std::string left, std::string_view text) {
   append_wrapped(out, text, kColumn);
 }
 
+// One word where it fits into a line; otherwise words that can be broken.
+std::string listed(std::string_view choices) {
+  if (choices.size() + 2 + kColumn <= kWidth) return std::string(choices);
+  std::string out;
+  for (auto word : split(choices, '|')) out += cat(out.empty() ? "" : ", ", word);
+  return out;
+}
+
 std::string usage(const CommandSpec& command) {
   std::string out;
   for (auto form : split(command.synopsis, '\n')) {
@@ -70,7 +78,7 @@ std::string help_text(Command command) {
     group = o.group;
     std::string left = cat(o.short_name, o.short_name.empty() ? "" : ", ", o.name, o.value.empty() ? "" : " ", o.value);
     std::string help(o.help);
-    if (!o.choices.empty()) help += cat(" (", o.choices, ")");
+    if (!o.choices.empty()) help += cat(" (", listed(o.choices), ")");
     if (o.repeatable) help += " May be repeated.";
     append_row(out, std::move(left), help);
   }
@@ -81,9 +89,10 @@ int cmd_help(Args args) {
   auto parsed = parse(Command::kHelp, args);
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& words = parsed.value().words;
-  if (parsed.value().has(Opt::kMan)) return print(manual_page());
-  if (words.empty()) return print(short_help());
-  if (const auto* command = find_command(words[0])) return print(help_text(command->id));
+  const bool man = parsed.value().has(Opt::kMan);
+  if (words.empty()) return print(man ? manual_page() : short_help());
+  if (const auto* command = find_command(words[0]))
+    return print(man ? manual_page(command->id) : help_text(command->id));
   std::vector<std::string_view> names;
   for (const auto& c : commands()) names.push_back(c.name);
   return refuse(make_error(ErrorCode::kInvalid,

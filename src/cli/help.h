@@ -7,6 +7,8 @@ namespace hotcell {
 
 std::string short_help();
 std::string help_text(Command command);
-std::string manual_page();  // roff, from the same tables
+// roff, from the same tables
+std::string manual_page();                 // hotcell(1)
+std::string manual_page(Command command);  // hotcell-serve(1) and the like
 
 }  // namespace hotcell

@@ -120,6 +120,9 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   job.policy = std::move(chosen.policy);
   job.origins = std::move(chosen.origins);
   job.launcher = std::move(chosen.launcher);
+  job.waived = std::move(chosen.waived);
+  job.wasm = chosen.wasm;
+  job.settings = std::move(chosen.settings);
   for (const auto& [option, value] : parsed.values()) {
     if (option != Opt::kFile) continue;
     TRY_SET(OpenedFile file, open_for_copy(value, "--file"));
@@ -130,11 +133,15 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   TRY(set_stdin(parsed.last(Opt::kStdin), job));
   job.request.rich = parsed.has(Opt::kRich);
   TRY(set_program(parsed, purpose, job));
+  if (job.wasm && purpose == JobFor::kRunning && (!job.source || as_wasm(*job.source->language) == nullptr))
+    return bad("backend wasm runs WASI modules (x.wasm) and C or C++ sources; this is none of them");
   if (job.request.rich && job.request.outputs_if_there.empty())
     return bad("--rich goes with a Python FILE or --language python -c CODE");
   auto valid = validate(job.policy, job.origins);
   if (!valid.ok()) return std::move(valid).error();
   job.notes = env_warnings(job.policy);
+  if (!chosen.reason.empty()) job.notes.push_back(std::move(chosen.reason));
+  for (const auto& w : job.waived) job.notes.push_back(cat("waived: ", w, " need not be held"));
   return job;
 }
 

@@ -17,6 +17,9 @@ struct Job {
   Policy policy;
   Origins origins;
   LauncherOptions launcher;
+  std::vector<std::string> waived;
+  bool wasm = false;               // what is run must be a WASI module, or become one
+  backends::Settings settings;          // of the tool behind the backend
   Request request;
   std::optional<ProgramSource> source;  // what is verified and compiled before the request can be run
   std::vector<sys::Fd> held;       // what request.files and request.stdin_source read from

@@ -43,7 +43,6 @@ Error unknown_option(Command command, std::string_view name) {
 }
 
 Result<void> check_value(const OptionSpec& option, std::string_view value) {
-  if (!option.refused.empty()) return make_error(ErrorCode::kUnsupported, cat(option.name, ": ", option.refused));
   if (!option.value.empty() && value.empty()) {
     return make_error(ErrorCode::kInvalid, cat(option.name, ": the value is empty; expected ", option.value));
   }

@@ -12,16 +12,28 @@
 
 namespace hotcell {
 
-enum class Command : std::uint8_t { kRun, kExplain, kVerify, kDoctor, kProfile, kBackend, kLanguage, kCache, kCompletion, kHelp, kVersion };
+enum class Command : std::uint8_t {
+  kRun, kExplain, kVerify, kInspect, kDoctor, kProfile, kBackend, kLanguage, kCache,
+  kServe, kMcp, kConfig, kHistory, kAudit, kKey, kProxy, kWrap, kCell, kShell, kSandbox,
+  kCompletion, kHelp, kVersion,
+};
 
 enum class Opt : std::uint8_t {
   kProfile, kLevel, kTier, kBackend, kRequire,
   kMemory, kDisk, kOutput, kOnOutput, kTimeout, kCpuTime, kCpus, kProcesses, kOpenFiles,
   kRead, kWrite, kDeny, kFile, kWorkdir, kStdin, kEnv,
-  kNetwork, kAllowDomain, kBlockDomain, kSecret,
-  kLanguage, kCode, kNoVerify, kNoWarm, kDaemon,
+  kNetwork, kNetworkRules, kAllowDomain, kBlockDomain, kAllowPrivate, kMapHost, kNetworkBytes, kNetworkRate,
+  kNetworkConnections, kNetworkTime, kNetworkConnectionTime, kSecret,
+  kLanguage, kCode, kNoVerify, kNoCache, kNoWarm, kDaemon,
   kJson, kStatusFd, kRich, kExplainDenials, kVerbose,
-  kFormat, kSeccomp, kAttack, kMan, kHelp,
+  kConfig, kListen, kUnix, kState, kRequireKey, kTlsCert, kTlsKey, kMaxRunning,
+  kReadyFd, kLogFormat, kLogLevel, kOpen, kOrigin, kScope, kPerMinute, kLimit,
+  kWaive,
+  kBackendOption,
+  kName, kFrom, kLabel, kTtl, kIdlePause, kStopped, kPhases, kOlderThan, kKeep, kDetach, kRecursive, kForce, kDryRun, kAllowProtected, kDecisions,
+  kProject, kImage, kDockerfile, kBase, kPackage, kBuildNetwork, kAttachments, kCacheFolder,
+  kPatch, kSession, kInput, kInterrupt, kHistory, kClose,
+  kFormat, kKind, kAs, kRules, kInspectOutput, kSeccomp, kAttack, kMan, kHelp,
 };
 
 // What a shell should offer after the option.
@@ -48,7 +60,6 @@ struct OptionSpec {
   std::uint32_t commands;        // bits of Command
   Complete complete = Complete::kNothing;
   bool hidden = false;
-  std::string_view refused = {};  // not in this version: the reason, always an error, never ignored
 };
 
 std::span<const CommandSpec> commands();

@@ -6,11 +6,15 @@
 
 #include "base/strings.h"
 #include "cli/paths.h"
+#include "backends/backend.h"
+#include "backends/probe.h"
 #include "core/policy/env.h"
 #include "core/policy/profile.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
 #include "languages/plugins.h"
+#include "manager/pipeline.h"
+#include "manager/wasm_backend.h"
 
 namespace hotcell {
 
@@ -41,16 +45,11 @@ Result<void> require_layer(std::string_view name, std::set<Layer>& required) {
 
 Result<void> add_level(std::string_view level, PolicyPatch& patch) {
   if (level == "enhanced") require_all(patch.required);
-  if (level == "default" || level == "enhanced") return {};
-  std::string_view why = level == "off" ? "running without a sandbox" : "a container or virtual machine backend";
-  return make_error(ErrorCode::kUnsupported, cat("--level ", level, ": ", why, " is not in this version"));
+  return {};
 }
 
 Result<void> add_network(std::string_view mode, PolicyPatch& patch) {
-  if (mode == "proxy") {
-    return make_error(ErrorCode::kUnsupported, "--network proxy: there is no egress proxy in this version");
-  }
-  patch.network_mode = mode == "host" ? NetworkMode::kHost : NetworkMode::kNone;
+  patch.network_mode = mode == "host" ? NetworkMode::kHost : mode == "proxy" ? NetworkMode::kProxy : NetworkMode::kNone;
   return {};
 }
 
@@ -87,10 +86,13 @@ Result<void> add_flag(Opt option, std::string_view name, std::string_view value,
     case Opt::kEnv: return add_env(value, patch);
     case Opt::kLevel: return add_level(value, patch);
     case Opt::kNetwork: return add_network(value, patch);
+    case Opt::kNetworkRules:
+      for (auto rules : {RuleMode::kAllowlist, RuleMode::kBlocklist, RuleMode::kOpen, RuleMode::kClosed})
+        if (value == to_string(rules)) patch.network_rules = rules;
+      return {};
+    case Opt::kAllowDomain: patch.network_allow.emplace_back(value); return {};
+    case Opt::kBlockDomain: patch.network_block.emplace_back(value); return {};
     case Opt::kRequire: return require_layer(value, patch.required);
-    case Opt::kTier:
-      if (value == "light") return {};
-      return make_error(ErrorCode::kUnsupported, "--tier strong: there is no such backend in this version");
     default: return {};
   }
 }
@@ -118,14 +120,21 @@ std::string_view name_of(Opt option) {
   return {};
 }
 
+// By --language, else by the file's extension; a program that is started by its name is in none.
+const Language* language_named(const Parsed& parsed) {
+  if (auto name = parsed.last(Opt::kLanguage)) return find_language(*name);
+  return parsed.dashes || parsed.words.empty() ? nullptr : language_by_extension(parsed.words[0]);
+}
+
 Result<ChosenPolicy> base_policy(const Parsed& parsed) {
   ChosenPolicy chosen;
   auto profile = parsed.last(Opt::kProfile);
-  if (!profile) {
+  const std::string name = profile ? std::string(*profile) : profile_for("default", language_named(parsed));
+  if (!profile && name == "default") {
     chosen.policy = default_policy();
     return chosen;
   }
-  auto loaded = load_profile_details(*profile, search_here());
+  auto loaded = load_profile_details(name, search_here());
   if (!loaded.ok()) {
     auto error = std::move(loaded).error();
     error.code = ErrorCode::kInvalid;  // 127 is for programs
@@ -133,11 +142,6 @@ Result<ChosenPolicy> base_policy(const Parsed& parsed) {
   }
   chosen.policy = std::move(loaded.value().policy);
   chosen.origins = std::move(loaded.value().origins);
-  if (chosen.policy.network.mode == NetworkMode::kProxy && !parsed.has(Opt::kNetwork)) {
-    return make_error(ErrorCode::kUnsupported, cat("--profile ", *profile,
-                                                   ": it wants network: proxy, and there is no egress proxy in this "
-                                                   "version; add --network none to run it without a network"));
-  }
   return chosen;
 }
 
@@ -150,6 +154,42 @@ ProfileSearch search_here() {
   ProfileSearch search = standard_search(here, home == nullptr ? "" : home);
   search.built_in = language_profiles();
   return search;
+}
+
+Result<backends::Settings> backend_settings(const Parsed& parsed) {
+  std::vector<std::string> words;
+  for (const auto& [option, value] : parsed.values())
+    if (option == Opt::kBackendOption) words.emplace_back(value);
+  return backends::Settings::parse(words);
+}
+
+// By name, by level or by tier; without any of them native, and nothing is tried.
+Result<void> choose_backend(const Parsed& parsed, ChosenPolicy& chosen) {
+  register_wasm_backend();
+  auto name = parsed.last(Opt::kBackend);
+  auto level = parsed.last(Opt::kLevel);
+  bool strong = parsed.last(Opt::kTier).value_or("light") == "strong";
+  if (name && strong) return make_error(ErrorCode::kInvalid, "--tier strong chooses the backend; it does not go with --backend");
+  if (name) {
+    chosen.wasm = *name == "wasm";
+    chosen.launcher.backend = chosen.wasm ? "native" : std::string(*name);
+    return {};
+  }
+  auto wanted = level ? backends::parse_level(*level) : std::optional(backends::Level::kDefault);
+  if (!wanted) return make_error(ErrorCode::kInvalid, cat("--level: unknown level ", printable(*level)));
+  if (strong) {
+    auto found = backends::select_strong(chosen.settings);
+    if (!found.ok()) return std::move(found).error().context("--tier strong");
+    chosen.launcher.backend = found.value().backend;
+    chosen.reason = found.value().reason;
+    return {};
+  }
+  if (*wanted == backends::Level::kDefault || *wanted == backends::Level::kEnhanced) return {};
+  TRY_SET(backends::Choice choice, backends::select_here(*wanted, chosen.settings));
+  chosen.wasm = choice.backend == "wasm";
+  chosen.launcher.backend = chosen.wasm ? "native" : choice.backend;
+  chosen.reason = choice.reason;
+  return {};
 }
 
 Result<ChosenPolicy> choose_policy(const Parsed& parsed) {
@@ -166,9 +206,17 @@ Result<ChosenPolicy> choose_policy(const Parsed& parsed) {
     if (auto field = field_of(option); !field.empty()) patch.origins[std::string(field)] = std::string(name_of(option));
   }
   apply(patch, chosen.policy, chosen.origins);
+  if (chosen.policy.network.mode != NetworkMode::kProxy)
+    for (auto option : {Opt::kNetworkRules, Opt::kAllowDomain, Opt::kBlockDomain, Opt::kAllowPrivate, Opt::kMapHost, Opt::kNetworkBytes,
+                        Opt::kNetworkRate, Opt::kNetworkConnections, Opt::kNetworkTime, Opt::kNetworkConnectionTime, Opt::kSecret})
+      if (parsed.has(option)) return make_error(ErrorCode::kInvalid, cat(name_of(option), " is for --network proxy"));
   spread_denials(chosen.policy.filesystem);
   chosen.policy.explain_denials = parsed.has(Opt::kExplainDenials);
-  if (auto backend = parsed.last(Opt::kBackend)) chosen.launcher.backend = std::string(*backend);
+  for (const auto& [option, value] : parsed.values())
+    if (option == Opt::kWaive) chosen.waived.emplace_back(value);
+  TRY(backends::check_waivers(chosen.waived));
+  TRY_SET(chosen.settings, backend_settings(parsed));
+  TRY(choose_backend(parsed, chosen));
   return chosen;
 }
 

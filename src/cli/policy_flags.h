@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/settings.h"
 #include "cli/options.h"
 #include "core/policy/patch.h"
 #include "hotcell/launcher.h"
@@ -15,6 +16,10 @@ struct ChosenPolicy {
   Policy policy;
   Origins origins;
   LauncherOptions launcher;
+  std::vector<std::string> waived;  // statements that the backend need not hold
+  bool wasm = false;                // only WASI modules, in native cells
+  backends::Settings settings;      // of the tool behind it
+  std::string reason;               // why this backend, where a level or tier chose it
 };
 
 // Not validated yet: the program to run may still add a grant.
@@ -22,5 +27,6 @@ Result<ChosenPolicy> choose_policy(const Parsed& parsed);
 
 // Profiles as this process finds them: from here, its home, the system, and those built in.
 ProfileSearch search_here();
+Result<backends::Settings> backend_settings(const Parsed& parsed);
 
 }  // namespace hotcell

@@ -95,24 +95,20 @@ Result<void> add_files_to_sources(Job& job, Sources& sources) {
   return {};
 }
 
-// Only where nobody has said how many: an explicit ceiling, a profile's or a flag's, stays.
-MayRaise may_raise(const Job& job) {
-  const bool default_policy = job.policy.name == "default";
-  return {default_policy && origin_of(job.origins, "limits.processes").empty(),
-          default_policy && origin_of(job.origins, "limits.memory").empty()};
-}
-
-Result<void> place_source(const Language& language, std::string name, std::string text, std::span<const std::string_view> args,
+Result<void> place_source(const Language& known, std::string name, std::string text, std::span<const std::string_view> args,
                           Job& job) {
   for (const auto& file : job.request.files)
     if (file.name == name) return make_error(ErrorCode::kInvalid, cat("--file: ", name, " is where the program's own text goes"));
+  const Language* as_module = job.wasm ? as_wasm(known) : nullptr;
+  const Language& language = as_module == nullptr ? known : *as_module;
   job.source.emplace();
   job.source->language = &language;
   job.source->sources.main = name;
   job.source->sources.files.push_back({std::move(name), std::move(text)});
   if (language.compile != nullptr) TRY(add_files_to_sources(job, job.source->sources));
+  TRY_SET(job.source->beside, files_beside(language, job.source->sources, job.request.files));
   for (auto arg : args) job.request.argv.emplace_back(arg);
-  return plan_run(*job.source, job.policy, may_raise(job), job.request);
+  return plan_run(*job.source, job.policy, may_raise(job.policy, job.origins), job.request);
 }
 
 // A folder with a manifest, or nothing when it is none.
@@ -129,8 +125,9 @@ Result<bool> place_project(std::string_view folder, std::string_view language, s
   if (known == nullptr) return false;
   TRY_SET(Sources sources, read_project(path, *known));
   job.source = ProgramSource{known, std::move(sources)};
+  TRY_SET(job.source->beside, files_beside(*known, job.source->sources, job.request.files));
   for (auto arg : args) job.request.argv.emplace_back(arg);
-  TRY(plan_run(*job.source, job.policy, may_raise(job), job.request));
+  TRY(plan_run(*job.source, job.policy, may_raise(job.policy, job.origins), job.request));
   return true;
 }
 
@@ -230,6 +227,7 @@ Result<void> place_file(std::string_view file, std::string_view language, std::s
       job.source->language = script;
       job.source->sources.main = opened.name;
       job.source->sources.files.push_back({opened.name, std::move(text)});
+      TRY_SET(job.source->beside, files_beside(*script, job.source->sources, job.request.files));
     }
   } else if (!start.starts_with("\x7f" "ELF") && !opened.executable) {
     return not_executable(cat(file, ": its language is not known by extension or #! line, and it is not executable; "

@@ -162,11 +162,29 @@ TEST_F(ProgramTest, FlagsThatMakeNoSenseAreRefused) {
   EXPECT_NE(why({"--memory", "0", "--", "true"}, 125).find("--memory: "), std::string::npos);
   EXPECT_NE(why({"--env", "A", "--", "true"}, 125).find("is not NAME=VALUE"), std::string::npos);
   EXPECT_NE(why({"--require", "secomp", "--", "true"}, 125).find("did you mean \"seccomp\"?"), std::string::npos);
-  EXPECT_NE(why({"--level", "off", "--", "true"}, 125).find("not in this version"), std::string::npos);
-  EXPECT_NE(why({"--level", "maximum", "--", "true"}, 125).find("not in this version"), std::string::npos);
-  EXPECT_NE(why({"--tier", "strong", "--", "true"}, 125).find("this version"), std::string::npos);
-  EXPECT_NE(why({"--network", "proxy", "--", "true"}, 125).find("this version"), std::string::npos);
+  EXPECT_NE(why({"--waive", "everything", "--", "true"}, 125).find("everything"), std::string::npos);
+  EXPECT_NE(why({"--tier", "strong", "--backend", "native", "--", "true"}, 125).find("does not go with --backend"), std::string::npos);
+  EXPECT_EQ(why({"--allow-domain", "a.test", "--", "true"}, 125), "--allow-domain is for --network proxy");
   EXPECT_NE(why({"--profile", "no-such", "--", "true"}, 125).find("no-such"), std::string::npos);
+}
+
+TEST_F(ProgramTest, ALevelChoosesABackendOrIsRefusedWithTheReason) {
+  auto off = job({"--level", "off", "--", "true"});
+  ASSERT_TRUE(off.ok());
+  EXPECT_EQ(off.value().launcher.backend, "none");
+  EXPECT_NE(off.value().notes.back().find("no wall"), std::string::npos);
+  EXPECT_EQ(job({"--level", "process", "--", "true"}).value().launcher.backend, "native");
+  // A machine of its own needs no root; with nothing but a container in its place an ordinary user would be refused.
+  for (auto [option, value] : {std::pair{"--level", "maximum"}, std::pair{"--level", "vm"}, std::pair{"--tier", "strong"}}) {
+    auto strong = job({option, value, "--", "true"});
+    ASSERT_TRUE(strong.ok()) << option << strong.error().message;
+    EXPECT_EQ(strong.value().launcher.backend, "vm");
+  }
+  auto container = job({"--level", "container", "--", "true"});
+  ASSERT_EQ(container.ok(), ::geteuid() == 0);
+  if (!container.ok()) {
+    EXPECT_NE(container.error().message.find("nothing that holds it works here"), std::string::npos) << container.error().message;
+  }
 }
 
 TEST_F(ProgramTest, EnhancedRequiresEveryLayerButTheOptionalOne) {

@@ -8,14 +8,18 @@
 #include <optional>
 #include <utility>
 
+#include "backends/tool_launcher.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/event_writer.h"
 #include "cli/help.h"
+#include "cli/inspected.h"
 #include "cli/job.h"
+#include "cli/network.h"
 #include "cli/output_sink.h"
 #include "cli/progress.h"
-#include "cli/report_json.h"
+#include "cli/run_by_daemon.h"
+#include "manager/report_json.h"
 #include "cli/say.h"
 #include "cli/signals.h"
 #include "cli/verdict_words.h"
@@ -36,20 +40,24 @@ int refuse_run(const Error& error, bool json) {
 
 class Run {
  public:
-  Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events)
+  Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events, const OutputInspector& inspector)
       : json_(parsed.has(Opt::kJson)),
         verify_(!parsed.has(Opt::kNoVerify)),
+        cache_(!parsed.has(Opt::kNoCache)),
         talk_(parsed.has(Opt::kVerbose) ? Talk::kVerbose : Talk::kBrief),
         job_(job),
         launcher_(launcher),
         events_(events),
+        inspector_(inspector),
+        parsed_(parsed),
         progress_(::isatty(STDERR_FILENO) == 1, job.policy.limits.wall) {}
 
   int operator()() {
     if (auto stopped = prepare(); stopped) return *stopped;
     auto& request = job_.request;
-    request.collect_output = json_;
-    if (!json_) request.on_output = [this](Stream stream, std::string_view bytes) { pass_on(stream, bytes); };
+    if (auto attached = network_.attach(job_.policy, parsed_, request); !attached.ok()) return refuse_run(attached.error(), json_);
+    request.collect_output = json_ || inspector_.on();
+    if (!json_ && !inspector_.holds()) request.on_output = [this](Stream stream, std::string_view bytes) { pass_on(stream, bytes); };
     request.on_event = [this](const Event& event) {
       progress_.note(event);
       if (events_) events_->write(event);
@@ -61,6 +69,13 @@ class Run {
     if (!started.ok()) return refuse_run(started.error(), json_);
     auto ended = watch(started.value());
     progress_.erase();
+    if (result_ && result_->ok()) network_.conclude(result_->value(), [this](const Event& event) {
+      if (events_) events_->write(event);
+    });
+    if (network_.has_secrets() && !json_) {
+      out_.push(network_.rest(Stream::kStdout), deadline_);
+      err_.push(network_.rest(Stream::kStderr), deadline_);
+    }
     out_.finish();
     err_.finish();
     if (events_) events_->finish();
@@ -74,6 +89,7 @@ class Run {
     if (!job_.source) return std::nullopt;
     PipelineOptions options;
     options.verify = verify_;
+    options.cache = cache_;
     options.cancelled = [] { return caught_signal() != 0; };
     pipeline_.emplace(launcher_, std::move(options));
     auto prepared = pipeline_->prepare(*job_.source, job_.policy, job_.request);
@@ -83,6 +99,7 @@ class Run {
     Report report = *std::move(prepared_.stopped);
     pipeline_->complete(std::exchange(prepared_, {}), report);
     pipeline_.reset();
+    found_ = inspector_.look(report);
     if (!json_ && report.compile) {
       err_.push(report.compile->err, OutputSink::Clock::now() + std::chrono::seconds(10));
       err_.finish();
@@ -95,7 +112,8 @@ class Run {
   void pass_on(Stream stream, std::string_view bytes) {
     auto& sink = stream == Stream::kStdout ? out_ : err_;
     if (sink.tty()) progress_.output();
-    sink.push(bytes, deadline_);
+    if (network_.has_secrets()) sink.push(network_.clean(stream, bytes), deadline_);
+    else sink.push(bytes, deadline_);
   }
 
   Result<void> watch(RunId id) {
@@ -129,24 +147,39 @@ class Run {
     return {};
   }
 
+  // What was held back until it was looked at.
+  void look(Report& report) {
+    found_ = inspector_.look(report);
+    if (json_ || !inspector_.holds()) return;
+    const auto deadline = OutputSink::Clock::now() + std::chrono::seconds(10);
+    out_.push(report.out, deadline);
+    err_.push(report.err, deadline);
+    out_.finish();
+    err_.finish();
+  }
+
   int conclude() {
     const int signal = caught_signal();
-    const int broken = out_.failed() != 0 ? out_.failed() : err_.failed();
     if (!result_->ok()) {
       if (signal != 0) return 128 + signal;
       return refuse_run(result_->error(), json_);
     }
     Report& report = result_->value();
     if (pipeline_) pipeline_->complete(std::exchange(prepared_, {}), report);
+    if (!found_) look(report);
+    audit_findings(parsed_, report, found_, {});
+    const int broken = out_.failed() != 0 ? out_.failed() : err_.failed();
     if (json_) {
-      if (int failed = print(report_json(report, json_style())); failed != 0) return failed;
+      if (int failed = print(report_json(report, json_style(), found_)); failed != 0) return failed;
     }
     if (signal != 0) return 128 + signal;
     if (broken == EPIPE) return kExitBrokenPipe;
     if (broken != 0) return refuse(errno_error("cannot pass on the output", broken));
     if (!json_) show(report.outputs);
     for (const auto& sentence : verdict_words(report, job_.policy, talk_)) say(sentence);
-    return report.verdict.cli_exit_code();
+    if (found_)
+      for (const auto& sentence : inspection_words(*found_)) say(sentence);
+    return inspected_exit_code(found_, report.verdict.cli_exit_code());
   }
 
   // The value goes to stdout, as from an interactive interpreter; the rest needs somebody who can show it.
@@ -161,11 +194,14 @@ class Run {
     if (!names.empty()) say(cat("to show: ", names, " (--json holds them)"));
   }
 
-  bool json_, verify_;
+  bool json_, verify_, cache_;
   Talk talk_;
   Job& job_;
   Launcher& launcher_;
   std::optional<EventWriter>& events_;
+  const OutputInspector& inspector_;
+  const Parsed& parsed_;
+  RunNetwork network_;
   std::optional<Pipeline> pipeline_;
   Prepared prepared_;
   OutputSink out_{STDOUT_FILENO}, err_{STDERR_FILENO};
@@ -173,6 +209,7 @@ class Run {
   OutputSink::Clock::time_point deadline_;
   bool cancelled_ = false;
   std::optional<Result<Report>> result_;
+  std::optional<OutputInspection> found_;
 };
 
 Result<int> run_one(const Parsed& parsed) {
@@ -182,11 +219,12 @@ Result<int> run_one(const Parsed& parsed) {
     events.emplace(std::move(writer));
   }
   TRY_SET(Job job, make_job(parsed, JobFor::kRunning));
+  TRY_SET(OutputInspector inspector, OutputInspector::create(parsed, job.policy));
   for (const auto& note : job.notes) say(note);
   // Before the first cell exists: a signal that came between start and here would leave it behind.
   TRY(catch_signals());
-  TRY_SET(auto launcher, Launcher::create(job.launcher));
-  Run run(parsed, job, *launcher, events);
+  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {job.waived, true, job.settings}));
+  Run run(parsed, job, *launcher, events, inspector);
   int code = run();
   launcher.reset();  // while what its last events are told to still exists
   return code;
@@ -198,7 +236,7 @@ int cmd_run(Args args) {
   auto parsed = parse(Command::kRun, args);
   if (!parsed.ok()) return refuse_run(parsed.error(), wants_json(Command::kRun, args));
   if (parsed.value().has(Opt::kHelp)) return print(help_text(Command::kRun));
-  auto done = run_one(parsed.value());
+  auto done = parsed.value().has(Opt::kDaemon) ? run_by_daemon(parsed.value()) : run_one(parsed.value());
   return done.ok() ? done.value() : refuse_run(done.error(), parsed.value().has(Opt::kJson));
 }
 

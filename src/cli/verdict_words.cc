@@ -85,7 +85,7 @@ std::vector<std::string> finding_words(const Report& report) {
 }
 
 std::vector<std::string> verdict_words(const Report& report, const Policy& policy, Talk talk) {
-  std::vector<std::string> out;
+  std::vector<std::string> out = report.notices;
   // Programs try many things they can do without: a refusal matters to a person only when the program then failed.
   const bool failed = report.verdict.status() != RunStatus::kCompleted;
   if (policy.explain_denials) {

@@ -1,0 +1,12 @@
+// What serve, mcp and config are told: files, variables and their options in one.
+#pragma once
+#include "cli/options.h"
+#include "server/config/load.h"
+
+namespace hotcell {
+
+// Files and variables as usual, `--config`, and every option that has a field; --ready-fd and --open have none.
+Result<server::ConfigSources> serve_sources(const Parsed& parsed);
+Result<server::Config> serve_config(const Parsed& parsed);
+
+}  // namespace hotcell
