@@ -68,10 +68,16 @@ struct Ends {
   for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   // A user's secrets are in the environment; none of them may be needed, and one is looked for.
-  std::string cache = "XDG_CACHE_HOME=";  // where a test says so
-  if (const char* folder = ::getenv("XDG_CACHE_HOME")) cache += folder;
-  std::array<char*, 4> env = {const_cast<char*>("PATH=/usr/bin:/bin"), const_cast<char*>("E2E_SECRET=zmxncbv"), cache.data(),
-                              nullptr};
+  auto given = [](const char* name) {
+    const char* value = ::getenv(name);
+    return std::string(name) + "=" + (value != nullptr ? value : "");
+  };
+  std::vector<std::string> set = {"PATH=/usr/bin:/bin", "E2E_SECRET=zmxncbv", given("XDG_CACHE_HOME")};  // where a test says so
+  // A test of secrets says which is one, and what its servers are checked against.
+  if (::getenv("TOKEN") != nullptr) set.insert(set.end(), {given("TOKEN"), given("SSL_CERT_FILE")});
+  std::vector<char*> env;
+  for (auto& variable : set) env.push_back(variable.data());
+  env.push_back(nullptr);
   ::execve(words[0], words.data(), env.data());
   ::_exit(99);
 }

@@ -41,6 +41,7 @@ TEST_F(JsonReport, HasEveryKeyOfARun) {
                                          "enforcement",
                                          "denials",
                                          "denials_complete",
+                                         "notices",
                                          "findings",
                                          "outputs",
                                          "compile",

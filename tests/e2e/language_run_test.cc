@@ -135,6 +135,20 @@ TEST_F(LanguageRun, TheSecondTimeIsNotCompiled) {
   EXPECT_EQ(Json(hotcell({"run", "--json", path}).out).text("compile/cached"), "false");
 }
 
+TEST_F(LanguageRun, NoCacheCompilesAnewAndKeepsNothing) {
+  auto path = file("anew.c", "#include <stdio.h>\nint main() { puts(\"anew\"); }\n");
+  hotcell({"cache", "clear"});
+  for (int i = 0; i < 2; ++i) {
+    auto called = hotcell({"run", "--json", "--no-cache", path});
+    EXPECT_EQ(Json(called.out).text("compile/cached"), "false") << called.describe();
+    EXPECT_EQ(Json(called.out).text("stdout"), "anew\n");
+  }
+  EXPECT_EQ(Json(hotcell({"cache", "show", "--json"}).out).text("entries"), "0");
+  hotcell({"run", path});
+  EXPECT_EQ(Json(hotcell({"run", "--json", "--no-cache", path}).out).text("compile/cached"), "false")
+      << "nor is anything taken from it";
+}
+
 TEST_F(LanguageRun, AChangedSourceOrFlagIsCompiledAnew) {
   auto path = file("x.c", "#include <stdio.h>\nint main() { puts(\"one\"); }\n");
   EXPECT_EQ(hotcell({"run", path}).out, "one\n");
@@ -199,6 +213,10 @@ TEST_F(LanguageRun, WithoutNamespaces) {
   EXPECT_EQ(c.out, "c\n") << c.describe();
   auto go = hotcell({"run", "--backend", "landlock", "--language", "go", "-c", "package main\n\nfunc main() {\n\tprintln(\"go\")\n}\n"});
   EXPECT_EQ(go.err, "go\n") << go.describe();
+  // Its settings are links into /etc.
+  auto java = hotcell({"run", "--backend", "landlock",
+                       file("Hi.java", "public class Hi { public static void main(String[] a) { System.out.println(\"java\"); } }\n")});
+  EXPECT_EQ(java.out, "java\n") << java.describe();
 }
 
 TEST_F(LanguageRun, AFolderWithoutAManifestIsNoProgram) {
@@ -238,6 +256,50 @@ TEST_F(LanguageRun, LanguagesAreListedWithTheirTools) {
     EXPECT_EQ(json.find_by_name("", name, "usable"), "true") << name << called.out;
   auto text = hotcell({"language", "list"});
   EXPECT_NE(text.out.find("g++"), std::string::npos) << text.out;
+}
+
+TEST_F(LanguageRun, ALanguageWithoutItsToolsNamesThePackage) {
+  // In a view of the machine where /usr/bin/go is no program.
+  const std::string hide = "mount --bind /dev/null \"$(readlink -f /usr/bin/go)\" && exec \"$0\" \"$@\"";
+  auto without_go = [&](std::vector<std::string> args, int* code) {
+    std::vector<std::string> argv = {"/usr/bin/unshare", "-rm", "/bin/sh", "-c", hide, hotcell_path()};
+    argv.insert(argv.end(), args.begin(), args.end());
+    return shell_output(argv, "", code);
+  };
+  int code = -1;
+  auto text = without_go({"language", "list"}, &code);
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_NE(text.find("missing  go is not there (apt-get install golang-go)"), std::string::npos) << text;
+  Json json(without_go({"language", "list", "--json"}, &code));
+  EXPECT_EQ(json.find_by_name("", "go", "usable"), "false");
+  EXPECT_EQ(json.find_by_name("", "c", "usable"), "true") << "the others are as they were";
+  Json all(hotcell({"language", "list", "--json"}).out);
+  EXPECT_EQ(all.find_by_name("", "go", "usable"), "true") << "or the view above hides nothing";
+  bool versions = true;
+  for (std::size_t i = 0; i < all.size(""); ++i)
+    for (std::size_t t = 0; t < all.size(std::to_string(i) + "/tools"); ++t) {
+      auto tool = std::to_string(i) + "/tools/" + std::to_string(t);
+      if (all.text(tool + "/path").empty()) continue;
+      versions = versions && all.text(tool + "/version").find_first_of("0123456789") != std::string::npos;
+    }
+  EXPECT_TRUE(versions) << hotcell({"language", "list", "--json"}).out;
+}
+
+TEST_F(LanguageRun, GoIsToldItsProcessorsAndItsMemory) {
+  auto path = file("told.go", "package main\n\nimport (\n\t\"fmt\"\n\t\"runtime\"\n\t\"runtime/debug\"\n)\n\nfunc main() {\n\tfmt.Println("
+                              "runtime.GOMAXPROCS(0), debug.SetMemoryLimit(-1))\n}\n");
+  auto called = hotcell({"run", "--cpus", "1", "--memory", "100M", path});
+  EXPECT_EQ(called.out, "1 94371840\n") << called.describe();
+}
+
+TEST_F(LanguageRun, AFastProfileCompilesCWithTheSmallCompiler) {
+  auto path = file("quick.c", "#include <stdio.h>\nint main(void) { puts(\"quick\"); return 0; }\n");
+  auto profile = file("quick.yaml", "extends: default\nfast: true\n");
+  auto fast = hotcell({"run", "--json", "--profile", profile, path});
+  EXPECT_EQ(Json(fast.out).text("stdout"), "quick\n") << fast.describe();
+  EXPECT_EQ(Json(fast.out).text("compile/command/0"), "/usr/bin/tcc") << fast.out;
+  auto usual = hotcell({"run", "--json", path});
+  EXPECT_EQ(Json(usual.out).text("compile/command/0"), "/usr/bin/gcc") << usual.out;
 }
 
 TEST_F(LanguageRun, WhatHidesBehindAMacroIsFoundInTheProgram) {

@@ -115,6 +115,20 @@ const Area kNetwork({
      ENOENT, {kDiffers, kDiffers}, {.structure = ENOENT}},
     {"NW-09", "an abstract unix socket of the host",
      [] { return reach_unix(abstract_name()); }, ECONNREFUSED, {}, {.landlock = EPERM, .structure = ECONNREFUSED}},
+    {"NW-10", "a socket in a shared folder, for somebody outside to connect to",
+     [] {
+       int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+       sockaddr_un to;
+       const std::string name = scene_path("rw/made");
+       socklen_t size = unix_address(to, name);
+       int err = result_of(::bind(fd, reinterpret_cast<sockaddr*>(&to), size));
+       if (err == 0) err = result_of(::listen(fd, 1));
+       if (err == 0) err = reach_unix(name);  // as anybody who sees the folder could
+       ::unlink(name.c_str());
+       ::close(fd);
+       return err;
+     },
+     EACCES, {}, {.landlock = EACCES}},
     {"NW-11", "AF_VSOCK",
      [] { return family(AF_VSOCK, SOCK_STREAM, 0); }, EPERM, {kDiffers, kDiffers}, {.seccomp = EPERM}, "socket"},
     {"NW-12a", "AF_ALG",
@@ -281,6 +295,38 @@ TEST_F(NetworkTest, StrictHasNoInternetSockets) {
   Report r = run(policy, program("own_loopback"));
   EXPECT_EQ(r.verdict.exit_code, 2) << describe(r);
   EXPECT_TRUE(has_denial(r, "socket")) << describe(r);
+}
+
+// A door belongs to one cell, also where cells are stamped out and wait: what one says is heard at its own door alone.
+TEST_F(NetworkTest, EveryStampedCellHasADoorOfItsOwn) {
+  Policy policy = default_policy();
+  Request request;
+  request.argv = {"/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/3128 && echo \"$WHO\" >&3 && echo said"};
+  request.env["WHO"] = "nobody";
+  Report control = run_stamped(policy, request);
+  EXPECT_EQ(control.out, "") << "without the mode there is no door: " << describe(control);
+  policy.network.mode = NetworkMode::kProxy;
+  std::string heard[2];
+  int doors[2] = {-1, -1};
+  for (int i = 0; i < 2; ++i) {
+    request.env["WHO"] = i == 0 ? "first" : "second";
+    request.on_network = [&, i](int door, int dns) {
+      doors[i] = door;
+      ::close(dns);
+    };
+    Report r = run_stamped(policy, request);
+    EXPECT_EQ(r.out, "said\n") << describe(r);
+  }
+  for (int i = 0; i < 2; ++i) {
+    char text[64];
+    for (int one; (one = ::accept4(doors[i], nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+      if (ssize_t n = ::recv(one, text, sizeof text, 0); n > 0) heard[i].append(text, static_cast<std::size_t>(n));
+      ::close(one);
+    }
+    ::close(doors[i]);
+  }
+  EXPECT_EQ(heard[0], "first\n");
+  EXPECT_EQ(heard[1], "second\n");
 }
 
 }  // namespace

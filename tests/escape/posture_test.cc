@@ -248,13 +248,11 @@ TEST_P(Posture, DescriptorsOfEveryTask) {
     for (const auto& t : tasks) {
       auto fds = descriptors_of(t.dir);
       if (t.init) {
-        // Its end of the control socket, the signals it waits for, and as root the lock on the cell's uid; no pipe of
-        // the program's, no folder of the host's. It is not dumpable: an ordinary user cannot even look.
-        EXPECT_EQ(fds.size(), is_root() ? 3u : 0u) << t.dir;
+        // Its end of the control socket, and as root the lock on the cell's uid; no pipe of the program's, no folder of
+        // the host's. It is not dumpable: an ordinary user cannot even look.
+        EXPECT_EQ(fds.size(), is_root() ? 2u : 0u) << t.dir;
         for (const auto& [fd, target] : fds)
-          EXPECT_TRUE(target.starts_with("socket:") || target == "anon_inode:[signalfd]" ||
-                      target.ends_with("/hotcell/ids"))
-              << fd << " -> " << target;
+          EXPECT_TRUE(target.starts_with("socket:") || target.ends_with("/hotcell/ids")) << fd << " -> " << target;
         continue;
       }
       EXPECT_EQ(fds.size(), 3u) << t.dir;

@@ -65,6 +65,40 @@ TEST_F(Faults, EveryOperationOfThePlanThatFailsStopsTheProgramAndIsNamed) {
   }
 }
 
+// A door that cannot be made, or that nobody serves, never becomes a network that is open.
+TEST_F(Faults, WithoutItsDoorACellWithAProxyDoesNotStart) {
+  Policy policy = default_policy();
+  policy.network.mode = NetworkMode::kProxy;
+  policy.filesystem.grants.push_back({dir_.path(), Access::kWrite, "test"});
+  int doors = 0;
+  auto run = [&](bool served, const char* fault) -> Result<Report> {
+    ::unlink(mark().c_str());
+    Request request;
+    request.argv = {"/bin/sh", "-c", "echo started > " + mark()};
+    if (served) request.on_network = [&](int door, int dns) {
+      ++doors;
+      ::close(door);
+      ::close(dns);
+    };
+    sys::arm_fault(fault, EIO, 1);
+    auto made = Launcher::create();
+    if (!made) return std::move(made).error();
+    return made.value()->run(policy, std::move(request));
+  };
+  auto report = run(true, nullptr);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(started());
+  EXPECT_EQ(doors, 1);
+  report = run(true, "op_door");
+  ASSERT_FALSE(report.ok()) << "it ran";
+  EXPECT_NE(report.error().message.find("door"), std::string::npos) << report.error().message;
+  EXPECT_FALSE(started());
+  report = run(false, nullptr);
+  ASSERT_FALSE(report.ok()) << "it ran";
+  EXPECT_EQ(report.error().code, ErrorCode::kUnsupported);
+  EXPECT_FALSE(started());
+}
+
 TEST_F(Faults, TheLastOfSeveralOperationsOfOneKindCountsAsMuchAsTheFirst) {
   for (const char* op : {"move_mount", "rlimit", "path_rule", "restrict"}) {
     SCOPED_TRACE(op);

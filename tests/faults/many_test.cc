@@ -27,6 +27,32 @@ TEST_F(Many, HundredParkedCellsEachAnswerForThemselves) {
   }
 }
 
+// At every moment of a cell's making, from before its first step on.
+TEST_F(Many, CancelledBeforeItStartsIsCancelledAndNoFailure) {
+  for (auto backend : {"native", "landlock"}) {
+    LauncherOptions options;
+    options.backend = backend;
+    auto made = Launcher::create(options);
+    ASSERT_TRUE(made.ok());
+    Launcher& l = *made.value();
+    for (int steps = 0; steps < 24; ++steps) {
+      Request request;
+      request.id = "some-id";
+      request.argv = {"/bin/sleep", "60"};
+      std::optional<Result<Report>> result;
+      auto id = l.start(default_policy(), std::move(request), [&](RunId, Result<Report> r) { result.emplace(std::move(r)); });
+      ASSERT_TRUE(id.ok());
+      for (int i = 0; i < steps; ++i) ASSERT_TRUE(l.step(std::chrono::milliseconds(0)).ok());
+      l.cancel(id.value());
+      while (!result) ASSERT_TRUE(l.step(std::chrono::milliseconds(100)).ok());
+      ASSERT_TRUE(result->ok()) << steps << " " << result->error().message;
+      EXPECT_EQ(result->value().verdict.reason, ExitReason::kCancelled) << steps;
+      EXPECT_EQ(result->value().verdict.status(), RunStatus::kKilled) << steps;
+      EXPECT_EQ(result->value().id, "some-id") << steps;
+    }
+  }
+}
+
 TEST_F(Many, CellsInFlightKeepTheirStreamsApart) {
   constexpr int kCells = 40;
   auto made = Launcher::create();

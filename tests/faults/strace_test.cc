@@ -106,7 +106,7 @@ class Injected : public LeakCheck {
 constexpr const char* kSetUp[] = {"memfd_create", "socketpair", "pipe2", "clone3", "dup3", "close_range", "execveat", "capset", "prctl",
                                   "unshare", "setgroups", "setresgid", "setresuid", "sethostname", "socket", "mount", "open_tree",
                                   "mount_setattr", "move_mount", "mkdir", "symlink", "chdir", "pivot_root", "umount2", "prlimit64",
-                                  "landlock_add_rule", "landlock_restrict_self", "signalfd4", "fork", "setsid", "seccomp", "write"};
+                                  "landlock_add_rule", "landlock_restrict_self", "fork", "setsid", "seccomp", "write"};
 
 TEST_F(Injected, EveryRefusalOfTheKernelStopsTheProgramAndIsNamed) {
   auto most = count_calls();

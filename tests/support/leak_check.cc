@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "support/cells.h"
@@ -59,11 +61,28 @@ std::set<std::string> descriptors() {
   return out;
 }
 
+bool descends_from_us(int pid) {
+  for (int rounds = 0; pid > 1 && rounds < 64; ++rounds) {
+    if (pid == ::getpid()) return true;
+    const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+    const std::size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos || name_end + 4 >= stat.size()) return false;
+    pid = std::atoi(stat.c_str() + name_end + 4);
+  }
+  return false;
+}
+
+// What a launcher makes is called after its pid. Of launchers that live and are not ours it is theirs; what has another name is
+// looked for when all tests are over (`nothing left behind`).
 std::set<std::string> files() {
+  constexpr std::string_view kBegin = "/tmp/hotcell-";
   std::set<std::string> out;
-  for (const auto& path : matches("/tmp/hotcell-*")) {
+  for (const auto& path : matches("/tmp/hotcell-[0-9]*-*")) {
+    const int owner = std::atoi(path.c_str() + kBegin.size());
     struct stat st;
-    if (::lstat(path.c_str(), &st) == 0 && st.st_uid == ::geteuid()) out.insert(path);
+    if (::lstat(path.c_str(), &st) != 0 || st.st_uid != ::geteuid()) continue;
+    if (::access(("/proc/" + std::to_string(owner)).c_str(), F_OK) == 0 && !descends_from_us(owner)) continue;
+    out.insert(path);
   }
   return out;
 }

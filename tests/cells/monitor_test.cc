@@ -1,0 +1,201 @@
+// What a lasting cell uses: told while it runs, warned about once for each crossing, held to its limits, and the cell's end
+// for one told truthfully.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "cells/cells.h"
+
+namespace hotcell::testing {
+namespace {
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (auto at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++n;
+  return n;
+}
+
+// Holds `mib` of memory for `seconds`, then lets go of it.
+std::string hold(int mib, const std::string& seconds) {
+  return "import time\nx = bytearray(" + std::to_string(mib) + " << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep(" + seconds + ")\n";
+}
+
+std::uint64_t number(const Json& json, std::string_view path) { return std::strtoull(json.text(path).c_str(), nullptr, 10); }
+
+std::size_t loops_in_use() { return matches("/sys/block/loop*/loop/backing_file").size(); }
+
+class CellUsage : public Cells {
+ protected:
+  // Runs `body` while somebody listens; the events as lines of JSON.
+  template <typename Body>
+  std::string events_of(const std::string& name, Body body, const std::string& last) {
+    Call listener(cell_words({"events", name, "--json"}));
+    // It hears what begins after it is there: something is run until it has heard of one.
+    std::atomic<bool> heard = false;
+    std::thread noise([&] {
+      while (!heard) exec(name, {"true"});
+    });
+    EXPECT_TRUE(listener.wait_for_output("execution.completed"));
+    heard = true;
+    noise.join();
+    body();
+    EXPECT_TRUE(listener.wait_for_output(last)) << last;
+    listener.send(SIGINT);
+    return listener.finish().out;
+  }
+};
+
+TEST_F(CellUsage, IsSampledFromTheSystemAndNotFromWhatAProgramSays) {
+  create("work", {"--memory", "200M"});
+  Json before = json({"usage", "work"});
+  EXPECT_EQ(before.text("status"), "running");
+  EXPECT_EQ(number(before, "limits/memory_bytes"), 200u << 20);
+  EXPECT_EQ(number(before, "current/processes"), 0u) << "the spawner is nobody's program";
+  Call busy(cell_words({"exec", "work", "--", "python3", "-c", hold(60, "20") + "print('done')"}));
+  // SEEDS §4.2: usage was never sampled from the system, so no limit was ever reached.
+  bool seen = false;
+  for (int i = 0; i < 200 && !seen; ++i) {
+    Json now = json({"usage", "work"});
+    seen = number(now, "current/memory_bytes") > (60u << 20) && number(now, "current/cpu_time_ns") > 0 && number(now, "current/processes") >= 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(seen) << good({"usage", "work"});
+  busy.send(SIGTERM);
+  busy.finish();
+  EXPECT_EQ(sh("work", "head -c 3000000 /dev/zero > big; ls big"), "big\n");
+  Json after = json({"usage", "work"});
+  EXPECT_GE(number(after, "current/disk_bytes"), 3000000u);
+  EXPECT_GE(after.size("series/time_ms"), 1u);
+  for (auto key : {"cpu_permille", "memory_bytes", "disk_bytes", "processes", "read_bytes_per_second", "written_bytes_per_second"})
+    EXPECT_EQ(after.size(std::string("series/") + key), after.size("series/time_ms")) << key;
+  std::string words = good({"usage", "work"});
+  EXPECT_NE(words.find("work (running)"), std::string::npos) << words;
+  EXPECT_NE(words.find(" of 200M ("), std::string::npos) << words;
+}
+
+TEST_F(CellUsage, EachCrossingOfFourFifthsIsToldOnce) {
+  create("work", {"--memory", "100M"});
+  std::string told = events_of("work", [&] {
+    // SEEDS §4.2: a warning was given at every poll. Here it stays above for many.
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(exec("work", {"python3", "-c", hold(84, "1.5")}).code, 0);
+    EXPECT_EQ(exec("work", {"true"}).code, 0);
+    EXPECT_EQ(exec("work", {"false"}).code, 1);
+  }, R"("exit_code":1)");
+  EXPECT_EQ(count(told, R"("type":"limit.warning")"), 2u) << told;
+  EXPECT_NE(told.find(R"("limit_type":"memory","max":104857600)"), std::string::npos) << told;
+  EXPECT_NE(told.find(R"("type":"execution.started")"), std::string::npos) << told;
+  EXPECT_NE(told.find(R"("type":"execution.completed")"), std::string::npos) << told;
+  EXPECT_NE(told.find(R"("exit_code":1)"), std::string::npos) << told;
+}
+
+TEST_F(CellUsage, ARefusedCallIsToldAtOnce) {
+  create("work");
+  std::string told = events_of("work", [&] {
+    EXPECT_EQ(exec("work", {"python3", "-c", "import ctypes\nprint(ctypes.CDLL(None).mount(b'x', b'/tmp', b'tmpfs', 0, None))"}).out, "-1\n");
+    EXPECT_EQ(exec("work", {"false"}).code, 1);
+  }, R"("exit_code":1)");
+  EXPECT_EQ(count(told, R"("type":"security.violation")"), 1u) << told;
+  EXPECT_NE(told.find("mount"), std::string::npos) << told;
+}
+
+TEST_F(CellUsage, PastItsMemoryTheCellEndsAsAWholeSaysSoAndStartsAgain) {
+  put("a.txt", "first\n");
+  create("work", {"--memory", "100M"});
+  EXPECT_EQ(sh("work", "echo kept > b.txt; cat a.txt"), "first\n");
+  // The control: within the limit the same program ends by itself.
+  EXPECT_EQ(exec("work", {"python3", "-c", hold(40, "0.1")}).code, 0);
+  Call other(cell_words({"exec", "work", "--", "sleep", "1000"}));
+  // Several, each of which would be within it.
+  write_text(project() + "/hold.py", hold(60, "60"));
+  Called called = exec("work", {"sh", "-c", "for i in 1 2 3; do python3 hold.py & done; wait"});
+  EXPECT_EQ(called.code, 137) << called.describe();
+  EXPECT_EQ(other.finish().code, 137);
+  Json now = inspect("work");
+  EXPECT_EQ(now.text("status"), "stopped");
+  EXPECT_EQ(now.text("reason"), "memory limit: its programs together used more than 100M");
+  EXPECT_EQ(now.text("process_state"), "none");
+  refused({"exec", "work", "--", "true"}, "memory limit");
+  good({"start", "work"});
+  EXPECT_EQ(sh("work", "cat b.txt"), "kept\n");
+  EXPECT_EQ(inspect("work").text("reason"), "");
+}
+
+TEST_F(CellUsage, ADiskOfItsOwnIsFullAtItsLimitOrSampledAndSaidToBe) {
+  put("a.txt", "first\n");
+  const std::size_t loops = loops_in_use();
+  create("work", {"--disk", "20M"});
+  Json now = inspect("work");
+  std::string status = now.find_by_name("enforcement/layers", "disk", "status");
+  EXPECT_EQ(sh("work", "head -c 5000000 /dev/zero > small; cat a.txt"), "first\n");  // the control
+  if (is_root()) {
+    EXPECT_EQ(status, "full") << now.find_by_name("enforcement/layers", "disk", "detail");
+    Called called = exec("work", {"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do head -c 5000000 /dev/zero > f$i || exit 7; done"});
+    EXPECT_EQ(called.code, 7) << called.describe();
+    EXPECT_NE(called.err.find("No space left on device"), std::string::npos) << called.describe();
+    EXPECT_EQ(inspect("work").text("status"), "running");
+    EXPECT_EQ(sh("work", "rm f*; echo ok > g; cat g a.txt"), "ok\nfirst\n");
+    Json used = json({"usage", "work"});
+    EXPECT_EQ(used.text("disk_held_by"), "a file system of that size");
+    EXPECT_GE(number(used, "current/disk_bytes"), 5000000u);
+    EXPECT_LE(number(used, "current/disk_bytes"), 20u << 20);
+    // It survives its keeper, however that ends.
+    kill_keeper();
+    good({"start", "work"});
+    EXPECT_EQ(sh("work", "cat g; wc -c < small"), "ok\n5000000\n");
+    EXPECT_EQ(Json(good({"diff", "work", "--json"})).has("added"), true);
+    good({"rm", "work"});
+    end_keeper();
+    EXPECT_EQ(loops_in_use(), loops) << "a loop device is left";
+  } else {
+    EXPECT_EQ(status, "partial");
+    EXPECT_NE(now.find_by_name("enforcement/layers", "disk", "detail").find("sampled"), std::string::npos);
+    // Small files: the limit on each single one is another wall.
+    Called called = exec("work", {"sh", "-c", "i=0; while [ $i -lt 3000 ]; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); sleep 0.01; done"});
+    EXPECT_EQ(called.code, 137) << called.describe();
+    EXPECT_NE(called.err.find("disk"), std::string::npos) << called.describe();
+    EXPECT_EQ(json({"usage", "work"}).text("disk_held_by"), "samples");
+    EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
+    // What makes room is not stopped, and then there is room again.
+    EXPECT_EQ(sh("work", "rm -f f*; sleep 1; echo ok > g; cat g a.txt"), "ok\nfirst\n");
+    EXPECT_EQ(sh("work", "sleep 1; cat g"), "ok\n");
+  }
+}
+
+TEST_F(CellUsage, WithoutASizeOfItsOwnTheDiskIsSampledForEverybody) {
+  create("work");
+  Json now = inspect("work");
+  EXPECT_EQ(now.find_by_name("enforcement/layers", "disk", "status"), "partial");
+  EXPECT_EQ(json({"usage", "work"}).text("disk_held_by"), "samples");
+  EXPECT_FALSE(std::filesystem::exists(now.text("folder") + "/disk.img"));
+}
+
+TEST_F(CellUsage, OutputIsCutByBytesNotByCharacters) {
+  // SEEDS §4.2: output was sliced by characters with a count of bytes.
+  create("work");
+  Called called = cell({"exec", "work", "--output", "1K", "--on-output", "truncate", "--", "python3", "-c", "print('\\u00e4' * 5000, end='')"});
+  EXPECT_EQ(called.code, 0) << called.describe();
+  EXPECT_EQ(called.out.size(), 1024u);
+}
+
+TEST_F(CellUsage, WhatACommandNeedsIsGuessed) {
+  EXPECT_EQ(good({"estimate", "--", "env", "A=1", "cargo", "build"}), "--memory 1G --cpu-time 60s --timeout 120s  (cargo, build)\n");
+  Json json_of(good({"estimate", "--json", "--", "npm test"}));
+  EXPECT_EQ(json_of.text("memory_bytes"), "268435456");
+  EXPECT_EQ(json_of.text("cpu_time_ns"), "30000000000");
+  EXPECT_EQ(json_of.text("timeout_ns"), "60000000000");
+  refused({"estimate"}, "expected hotcell cell estimate -- COMMAND...");
+}
+
+TEST_F(CellUsage, QuestionsAboutNoCellAreRefused) {
+  for (auto verb : {"usage", "events", "network", "seal"}) {
+    refused({verb, "nobody"}, "there is no cell nobody");
+    refused({verb}, "which cell?");
+  }
+}
+
+}  // namespace
+}  // namespace hotcell::testing
