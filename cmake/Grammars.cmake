@@ -1,24 +1,9 @@
-# tree-sitter and its grammars come from npm by the lock file beside package.json; nothing of them is committed. Fetched
-# once for all presets, into build/grammars of the source tree, and again when the lock file changes.
-find_program(HOTCELL_NPM npm REQUIRED)
-set(grammars_home ${PROJECT_SOURCE_DIR}/src/parse/grammars)
+# tree-sitter and its grammars come from npm by the lock file beside package.json; nothing of them is committed.
+include(NpmFetch)
 set(grammars_fetched ${PROJECT_SOURCE_DIR}/build/grammars)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${grammars_home}/package-lock.json)
-file(SHA256 ${grammars_home}/package-lock.json grammars_wanted)
-set(grammars_have "")
-if(EXISTS ${grammars_fetched}/.hotcell)
-  file(READ ${grammars_fetched}/.hotcell grammars_have)
-endif()
-if(NOT grammars_have STREQUAL grammars_wanted)
-  message(STATUS "fetching tree-sitter and its grammars")
-  file(MAKE_DIRECTORY ${grammars_fetched})
-  file(COPY ${grammars_home}/package.json ${grammars_home}/package-lock.json DESTINATION ${grammars_fetched})
-  execute_process(COMMAND ${HOTCELL_NPM} ci --ignore-scripts --no-audit --no-fund --omit=dev
-    WORKING_DIRECTORY ${grammars_fetched} RESULT_VARIABLE grammars_failed OUTPUT_VARIABLE grammars_said ERROR_VARIABLE grammars_said)
-  if(grammars_failed)
-    message(FATAL_ERROR "npm ci for the grammars failed: ${grammars_said}")
-  endif()
-  file(WRITE ${grammars_fetched}/.hotcell ${grammars_wanted})
+hotcell_npm_fetch("tree-sitter and its grammars" ${PROJECT_SOURCE_DIR}/src/parse/grammars ${grammars_fetched} grammars_failed)
+if(grammars_failed)
+  message(FATAL_ERROR "${grammars_failed}")
 endif()
 
 set(modules ${grammars_fetched}/node_modules)

@@ -19,6 +19,24 @@ function(hotcell_completions)
   add_custom_target(hotcell_completions ALL DEPENDS ${files})
 endfunction()
 
+# hotcell/inspect.h: an archive, a target (hotcell::inspect) and a pkg-config file of its own, since it brings ICU and Vectorscan, which
+# nobody else should have to link.
+function(hotcell_install_inspect)
+  add_library(hotcell_inspect_merged STATIC $<TARGET_OBJECTS:hotcell_inspect_rules> $<TARGET_OBJECTS:hotcell_inspect>)
+  set_target_properties(hotcell_inspect_merged PROPERTIES OUTPUT_NAME hotcell_inspectors EXPORT_NAME inspect LINKER_LANGUAGE CXX)
+  get_target_property(link hotcell_inspect INTERFACE_LINK_LIBRARIES)
+  list(FILTER link EXCLUDE REGEX "^(hotcell_|Threads::)")
+  target_link_libraries(hotcell_inspect_merged INTERFACE hotcell_merged ${link})
+  add_library(hotcell::inspect ALIAS hotcell_inspect_merged)
+  install(TARGETS hotcell_inspect_merged EXPORT hotcell ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  list(TRANSFORM link PREPEND "-l")
+  list(JOIN link " " HOTCELL_PC_LIBS)
+  file(RELATIVE_PATH HOTCELL_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" HOTCELL_PC_PREFIX ${HOTCELL_PC_PREFIX})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/hotcell-inspect.pc.in ${PROJECT_BINARY_DIR}/hotcell-inspect.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/hotcell-inspect.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endfunction()
+
 # hotcell_install(LIBRARIES base sys … PROGRAMS hotcell)
 function(hotcell_install)
   cmake_parse_arguments(A "" "" "LIBRARIES;PROGRAMS" ${ARGN})
@@ -36,7 +54,7 @@ function(hotcell_install)
       list(APPEND objects $<TARGET_OBJECTS:hotcell_${name}>)
     endif()
   endforeach()
-  list(FILTER link EXCLUDE REGEX "^hotcell_")   # what remains is other people's, and users link it too
+  list(FILTER link EXCLUDE REGEX "^(hotcell_|Threads::)")   # what remains is other people's, and users link it too; threads are named below
   list(REMOVE_DUPLICATES link)
   add_library(hotcell_merged STATIC ${objects})
   set_target_properties(hotcell_merged PROPERTIES OUTPUT_NAME hotcell EXPORT_NAME hotcell LINKER_LANGUAGE CXX)
@@ -45,18 +63,18 @@ function(hotcell_install)
   target_compile_features(hotcell_merged INTERFACE cxx_std_20)
   add_library(hotcell::hotcell ALIAS hotcell_merged)
 
-  install(TARGETS hotcell_merged EXPORT hotcell ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hotcell DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  install(TARGETS hotcell_merged EXPORT hotcell ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hotcell DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
     FILES_MATCHING PATTERN "*.h")
 
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hotcell)
-  install(EXPORT hotcell NAMESPACE hotcell:: FILE hotcellTargets.cmake DESTINATION ${package_dir})
+  install(EXPORT hotcell NAMESPACE hotcell:: FILE hotcellTargets.cmake DESTINATION ${package_dir} COMPONENT dev)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/hotcellConfig.cmake.in
     ${PROJECT_BINARY_DIR}/hotcellConfig.cmake INSTALL_DESTINATION ${package_dir})
   # Before 1.0 a minor version may change the API.
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/hotcellConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/hotcellConfig.cmake ${PROJECT_BINARY_DIR}/hotcellConfigVersion.cmake
-    DESTINATION ${package_dir})
+    DESTINATION ${package_dir} COMPONENT dev)
 
   list(TRANSFORM link PREPEND "-l" OUTPUT_VARIABLE flags)
   list(JOIN flags " " HOTCELL_PC_LIBS)
@@ -64,7 +82,9 @@ function(hotcell_install)
   file(RELATIVE_PATH HOTCELL_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" HOTCELL_PC_PREFIX ${HOTCELL_PC_PREFIX})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/hotcell.pc.in ${PROJECT_BINARY_DIR}/hotcell.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/hotcell.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/hotcell.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+  hotcell_install_inspect()
 
   foreach(program IN LISTS A_PROGRAMS)
     if(TARGET ${program})
@@ -74,6 +94,7 @@ function(hotcell_install)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/profiles/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hotcell/profiles
     FILES_MATCHING PATTERN "*.yaml")
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/apparmor/hotcell-cell DESTINATION ${CMAKE_INSTALL_DATADIR}/hotcell/apparmor)
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/packaging/fips_check.py DESTINATION ${CMAKE_INSTALL_DATADIR}/hotcell)
   if(TARGET hotcell AND NOT HOTCELL_SANITIZE)
     hotcell_completions()
   endif()

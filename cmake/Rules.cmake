@@ -2,9 +2,8 @@
 # own, so that a rule that is wrong stops the verifier's build and nothing else.
 set(rules_out ${PROJECT_BINARY_DIR}/generated/rules_embedded.cc)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
-set(verify_dir ${PROJECT_SOURCE_DIR}/src/verify)
-add_executable(rules_gen ${verify_dir}/rules_gen.cc ${verify_dir}/rules_yaml.cc ${verify_dir}/names.cc)
-target_link_libraries(rules_gen PRIVATE hotcell_base yaml-cpp)
+add_executable(rules_gen ${PROJECT_SOURCE_DIR}/src/verify/rules_gen.cc)
+target_link_libraries(rules_gen PRIVATE hotcell_verify)
 
 file(GLOB rules_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/languages/*/rules.yaml)
 set(rules_arguments "")

@@ -86,6 +86,17 @@ need_packages() {
   return 125
 }
 
+# show_progress PID LOG: ninja's "[12/345]" on one line of a terminal, as long as the process lives.
+show_progress() {
+  [ -t 2 ] || return 0
+  while kill -0 "$1" 2>/dev/null; do
+    step=$(tail -n 1 "$2" | sed -n 's/^\(\[[0-9/]*\]\).*/\1/p')
+    [ -n "$step" ] && printf '\r%s' "$step" >&2
+    sleep 0.5
+  done
+  printf '\r\033[K' >&2
+}
+
 # build_preset PRESET [TARGET…]: quiet, unless it fails.
 build_preset() (
   preset=$1
@@ -99,8 +110,14 @@ build_preset() (
   fi
   {
     { [ -f "$dir/build.ninja" ] && [ ! CMakePresets.json -nt "$dir/build.ninja" ]; } || cmake --preset "$preset"
-  } >"$build_log" 2>&1 </dev/null &&
-    cmake --build "$dir" ${1:+--target "$@"} >>"$build_log" 2>&1 </dev/null && exit 0
+  } >"$build_log" 2>&1 </dev/null && {
+    # In the background, where it would not hear Ctrl-C by itself.
+    trap 'kill "$builder" 2>/dev/null; exit 130' INT TERM
+    ninja -C "$dir" "$@" >>"$build_log" 2>&1 </dev/null &
+    builder=$!
+    show_progress "$builder" "$build_log"
+    wait "$builder"
+  } && exit 0
   tail -n 40 "$build_log" >&2
   say "the build failed (preset $preset); the whole output is in $build_log"
   exit 125

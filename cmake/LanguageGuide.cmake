@@ -1,0 +1,13 @@
+# The plugin in docs/guide/add-a-language.md is compiled into the tests, so that it is true tomorrow, too.
+set(guide ${PROJECT_SOURCE_DIR}/docs/guide/add-a-language.md)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${guide})
+file(READ ${guide} guide_text)
+string(FIND "${guide_text}" "```cpp" guide_begin)
+math(EXPR guide_begin "${guide_begin} + 6")
+string(SUBSTRING "${guide_text}" ${guide_begin} -1 guide_text)
+string(FIND "${guide_text}" "```" guide_end)
+string(SUBSTRING "${guide_text}" 0 ${guide_end} guide_text)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/guide_plugin.inc @ONLY CONTENT "${guide_text}")
+if(TARGET languages_test)
+  target_include_directories(languages_test PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endif()
