@@ -7,6 +7,6 @@ if(BUILD_TESTING)
   if(codex_failed)
     message(WARNING "the backend codex will be missing: ${codex_failed}")
   endif()
-  target_compile_definitions(hotcell_backends PRIVATE
-    HOTCELL_CODEX="${codex_fetched}/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
+  set_source_files_properties(src/backends/codex_binary.cc PROPERTIES COMPILE_DEFINITIONS
+    "HOTCELL_CODEX=\"${codex_fetched}/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex\"")
 endif()

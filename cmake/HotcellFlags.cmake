@@ -17,9 +17,10 @@ endif()
 
 find_program(HOTCELL_CCACHE ccache)
 if(HOTCELL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${HOTCELL_CCACHE})
-  # Without this it caches nothing that is compiled with a precompiled header.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${HOTCELL_CCACHE})
+  # A clone beside this one finds what was compiled here; the sloppiness is for what uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    CCACHE_NOHASHDIR=1 ${HOTCELL_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 add_library(hotcell_flags INTERFACE)

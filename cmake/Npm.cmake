@@ -6,7 +6,7 @@ hotcell_npm_fetch("esbuild and deno" ${PROJECT_SOURCE_DIR}/src/languages/npm ${n
 if(npm_failed)
   message(WARNING "TypeScript and Deno will be missing: ${npm_failed}")
 endif()
-target_compile_definitions(hotcell_languages PRIVATE HOTCELL_NPM_DIR="${npm_fetched}")
+set_source_files_properties(src/languages/language_tools.cc PROPERTIES COMPILE_DEFINITIONS "HOTCELL_NPM_DIR=\"${npm_fetched}\"")
 # The binary packages alone: the scripts around them are not used.
 foreach(package IN ITEMS @esbuild @deno)
   install(DIRECTORY ${npm_fetched}/node_modules/${package} DESTINATION libexec/hotcell/npm/node_modules USE_SOURCE_PERMISSIONS OPTIONAL)

@@ -7,7 +7,8 @@ if(NOT HOTCELL_SANITIZE)
   target_link_options(hotcell-verify PRIVATE -static)
 endif()
 install(TARGETS hotcell-verify RUNTIME DESTINATION libexec/hotcell)
-target_compile_definitions(hotcell_languages PRIVATE HOTCELL_LIBEXEC_DIR="${CMAKE_INSTALL_PREFIX}/libexec/hotcell")
+set_source_files_properties(src/languages/verify_program.cc PROPERTIES
+  COMPILE_DEFINITIONS "HOTCELL_LIBEXEC_DIR=\"${CMAKE_INSTALL_PREFIX}/libexec/hotcell\"")
 # Whoever builds the program gets the child beside it.
 cmake_language(DEFER CALL add_dependencies hotcell hotcell-verify)
 function(hotcell_verify_dependencies)

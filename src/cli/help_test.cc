@@ -1,3 +1,4 @@
+#include "base/source_folder_testing.h"
 #include "cli/help.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(Manual, NamesEveryOptionAndCommand) {
 
 std::string shipped(std::string_view name) {
   std::stringstream text;
-  text << std::ifstream(std::filesystem::path(__FILE__).parent_path() / "../../packaging" / name).rdbuf();
+  text << std::ifstream(std::filesystem::path(testing::source_path("packaging")) / name).rdbuf();
   return text.str();
 }
 

@@ -1,3 +1,4 @@
+#include "base/source_folder_testing.h"
 #include "daemon/cells_fixture.h"
 
 #include <fcntl.h>
@@ -103,7 +104,7 @@ server::JsonValue CellsRest::mcp(const std::string& tool, const std::string& arg
 void CellsRest::expect_as_promised() {
   const std::string file = state + "/answers.ndjson";
   std::ofstream(file) << recorded;
-  FILE* pipe = ::popen(cat(HOTCELL_SOURCE_DIR, "/tests/openapi/check ", HOTCELL_SOURCE_DIR, "/build/openapi-npm ", file, " 2>&1").c_str(), "r");
+  FILE* pipe = ::popen(cat(kSourceFolder, "/tests/openapi/check ", kSourceFolder, "/build/openapi-npm ", file, " 2>&1").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string said;
   char buffer[4096];

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "base/source_folder_testing.h"
 #include "base/strings.h"
 #include "daemon/cells_fixture.h"
 
@@ -21,7 +22,7 @@ class CellsTerminal : public CellsRest {
   std::string target(const std::string& id, const std::string& shell = "main") const { return cell(id, cat("/shells/", shell, "/attach?rows=30&columns=100")); }
   // Node's own client; what it has to say when it fails.
   std::string node(const std::string& id, const std::vector<std::string>& steps, const std::string& shell = "main") {
-    std::string line = cat("node --no-warnings --experimental-websocket ", HOTCELL_SOURCE_DIR, "/tests/daemon/terminal_client.mjs 'ws://127.0.0.1:", port, target(id, shell), "'");
+    std::string line = cat("node --no-warnings --experimental-websocket ", kSourceFolder, "/tests/daemon/terminal_client.mjs 'ws://127.0.0.1:", port, target(id, shell), "'");
     for (const auto& step : steps) line += cat(" '", step, "'");
     FILE* pipe = ::popen(cat(line, " 2>&1").c_str(), "r");
     std::string said;

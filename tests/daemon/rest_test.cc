@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/source_folder_testing.h"
 #include "base/strings.h"
 #include "daemon/rest_client.h"
 
@@ -206,7 +207,7 @@ TEST_F(Rest, RealAnswersAreWhatTheDocumentPromises) {
   send("POST", "/execute", R"({"code":""})");
   const std::string file = state + "/answers.ndjson";
   std::ofstream(file) << recorded;
-  const std::string command = cat(HOTCELL_SOURCE_DIR, "/tests/openapi/check ", HOTCELL_SOURCE_DIR, "/build/openapi-npm ", file, " 2>&1");
+  const std::string command = cat(kSourceFolder, "/tests/openapi/check ", kSourceFolder, "/build/openapi-npm ", file, " 2>&1");
   FILE* pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string said;

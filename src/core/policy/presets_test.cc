@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/source_folder_testing.h"
 #include "base/strings.h"
 #include "core/policy/profile.h"
 #include "core/policy/validate.h"
@@ -13,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 
 std::string profiles_dir() {
-  return (std::filesystem::path(__FILE__).parent_path() / "../../../profiles").lexically_normal().string();
+  return testing::source_path("profiles");
 }
 
 TEST(Presets, DefaultHasTheFoundingNumbers) {

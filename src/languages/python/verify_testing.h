@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/source_folder_testing.h"
 #include "base/strings.h"
 #include "languages/analysers.h"
 #include "languages/fact_list.h"
@@ -24,7 +25,7 @@ inline std::string read_text(const std::string& path) {
 
 inline const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = [] {
-    std::string path = HOTCELL_SOURCE_DIR "/src/languages/python/rules.yaml";
+    std::string path = hotcell::testing::source_path("src/languages/python/rules.yaml");
     auto read = read_rules(read_text(path), "rules.yaml");
     return read.ok() ? read.value() : std::vector<Rule>{};
   }();

@@ -1,3 +1,4 @@
+#include "base/source_folder_testing.h"
 #include "server/config/load.h"
 
 #include <gtest/gtest.h>
@@ -284,7 +285,7 @@ TEST(ConfigText, TheExampleHasEveryKeyAndOnlyDefaults) {
 
 TEST(ConfigText, TheShippedFileIsTheExample) {
   std::stringstream shipped;
-  shipped << std::ifstream(HOTCELL_SOURCE_DIR "/packaging/config.yaml").rdbuf();
+  shipped << std::ifstream(testing::source_path("packaging/config.yaml")).rdbuf();
   EXPECT_TRUE(shipped.str() == config_example()) << "renew it: hotcell config example > packaging/config.yaml";
 }
 
