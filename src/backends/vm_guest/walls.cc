@@ -30,7 +30,7 @@ namespace {
 
 constexpr const char* kRoot = "/r";
 constexpr const char* kGroup = "/cg/program";
-// In the order in which they need each other; one that is not there is part of the kernel.
+// One that is not there is part of the kernel.
 constexpr const char* kModules[] = {"netfs", "fscache", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_console",
                                     "9pnet", "9pnet_virtio", "9p"};
 constexpr const char* kSuffixes[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz"};
@@ -47,18 +47,27 @@ bool fail(Failure& f, const char* step) {
   return false;
 }
 
-void load_modules() {
+bool load_module(const char* name) {
   constexpr int kCompressed = 4;  // MODULE_INIT_COMPRESSED_FILE: the kernel knows how
   char path[128];
-  for (const char* name : kModules)
-    for (const char* suffix : kSuffixes) {
-      snprintf(path, sizeof path, "/modules/%s%s", name, suffix);
-      int fd = open(path, O_RDONLY | O_CLOEXEC);
-      if (fd < 0) continue;
-      syscall(SYS_finit_module, fd, "", suffix[3] == '\0' ? 0 : kCompressed);
-      close(fd);
-      unlink(path);
-    }
+  for (const char* suffix : kSuffixes) {
+    snprintf(path, sizeof path, "/modules/%s%s", name, suffix);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    bool done = syscall(SYS_finit_module, fd, "", suffix[3] == '\0' ? 0 : kCompressed) == 0 || errno == EEXIST;
+    close(fd);
+    if (done) unlink(path);
+    return done;
+  }
+  return false;
+}
+
+// Which needs which differs between kernels, and one that comes too early is refused: rounds, until one loads nothing more.
+void load_modules() {
+  for (bool more = true; more;) {
+    more = false;
+    for (const char* name : kModules) more = load_module(name) || more;
+  }
 }
 
 bool mount_share(int number, const char* at, bool writable, const char* cache) {
