@@ -36,6 +36,7 @@ using namespace std::chrono_literals;
 constexpr auto kStopWithin = 20s;       // a front that does not end by itself after what ran has is killed
 constexpr auto kDeaf = 60s;             // so is one whose loop has stood still for this long
 constexpr auto kQuiet = 12s;            // both are heard of every five seconds
+constexpr std::size_t kMostSockets = 64;
 
 // How soon to try again: at once at first, then slower, so that a program that cannot start does not spin.
 class Backoff {
@@ -172,7 +173,8 @@ class Supervisor {
     TRY_SET(sys::Fd config, sys::memfd("hotcell-config", options_.config, false, true));
     sys::Spawn what;
     what.program = front_program_;
-    what.argv = {"hotcell-front", cat("listeners=", listening_.size())};
+    what.argv = {"hotcell-front"};
+    if (!listening_.empty()) what.argv.emplace_back("bound");
     if (!options_.home.empty()) what.argv.push_back(cat("home=", options_.home));
     if (options_.stdio) what.argv.emplace_back("stdio");
     if (options_.fixtures) what.argv.emplace_back("fixtures");
@@ -180,7 +182,7 @@ class Supervisor {
     for (const auto& word : readers_.proxy_words) what.argv.push_back(cat("proxy-word=", word));
     what.fds = {options_.stdio ? STDIN_FILENO : null_.get(), options_.stdio ? STDOUT_FILENO : null_.get(), STDERR_FILENO,
                 pair.theirs.get(), config.get()};
-    for (const auto& fd : listening_) what.fds.push_back(fd.get());
+    bound_.clear();  // of one that did not get as far as its walls: this one binds again
     TRY_SET(front_, sys::spawn(what));
     control_ = std::move(pair.ours);
     TRY(sys::set_nonblocking(control_.get()));
@@ -193,6 +195,25 @@ class Supervisor {
     if (launcher_.pid == 0) TRY(start_launcher());
     else hand_over_launcher();
     return {};
+  }
+
+  // Whatever reads from strangers is confined before the first of them can connect. The sockets are kept: the next front, if this
+  // one dies, goes on with them, and nobody is turned away meanwhile. One that has its sockets cannot bring others.
+  void hand_over_sockets() {
+    if (listening_.empty()) {
+      for (const auto& fd : bound_)
+        if (auto done = sys::listen(fd.get()); !done.ok()) {
+          sys::send(control_.get(), cat(kNotListening, done.error().message)).ignore("it has gone");
+          return;
+        }
+      listening_ = std::move(bound_);
+    }
+    bound_.clear();
+    for (const auto& fd : listening_) {
+      int number = fd.get();
+      sys::send(control_.get(), std::string_view(&kListening, 1), std::span<const int>(&number, 1)).ignore("the next one gets it");
+    }
+    sys::send(control_.get(), cat(kListening, listening_.size())).ignore("it has gone");
   }
 
   Result<void> wait() {
@@ -236,8 +257,9 @@ class Supervisor {
       }
       heard_ = Clock::now();
       std::string_view text(buffer + 1, message.value().size - 1);
-      if (buffer[0] == kListening)
-        for (auto& fd : message.value().fds) listening_.push_back(std::move(fd));
+      if (buffer[0] == kBound && bound_.size() < kMostSockets)
+        for (auto& fd : message.value().fds) bound_.push_back(std::move(fd));
+      if (buffer[0] == kConfined) hand_over_sockets();
       if (buffer[0] == kReady) became_ready(text);
       if (buffer[0] == kAlive && text == kLauncherToo) launcher_heard_ = heard_;
       if (buffer[0] == kCells) cells_wanted_ = true;
@@ -422,7 +444,7 @@ class Supervisor {
   std::string launcher_program_, front_program_, self_;
   remote::ReaderPrograms readers_;
   sys::Fd null_, signals_, control_, launcher_socket_, strong_socket_, strong_said_, facts_folder_;
-  std::vector<sys::Fd> listening_;
+  std::vector<sys::Fd> listening_, bound_;
   sys::Child launcher_, strong_, front_, fact_;
   std::string strong_backend_, strong_words_;   // which, and what the front is told of it
   std::string fact_name_;

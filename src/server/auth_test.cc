@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "server/http/test_client.h"
 #include "sys/file.h"
+#include "sys/socket.h"
 
 namespace hotcell::server {
 namespace {
@@ -198,18 +199,19 @@ TEST(ListenUnix, IsPrivateAndReplacesOnlyTheDead) {
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   const std::string path = pattern + "/s";
   {
-    auto first = listen_unix(path);
+    auto first = bind_unix(path);
     ASSERT_TRUE(first.ok());
+    ASSERT_TRUE(sys::listen(first.value().get()).ok());
     struct stat st {};
     ASSERT_EQ(::stat(path.c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 0777, 0600u);
-    EXPECT_FALSE(listen_unix(path).ok()) << "somebody is there";
+    EXPECT_FALSE(bind_unix(path).ok()) << "somebody is there";
   }
-  EXPECT_TRUE(listen_unix(path).ok()) << "a dead one is replaced";
+  EXPECT_TRUE(bind_unix(path).ok()) << "a dead one is replaced";
   std::filesystem::remove(path);
   ASSERT_TRUE(sys::open(path.c_str(), O_CREAT | O_WRONLY, 0600).ok());
-  EXPECT_FALSE(listen_unix(path).ok()) << "a plain file is not";
-  EXPECT_FALSE(listen_unix(std::string(200, 'a')).ok());
+  EXPECT_FALSE(bind_unix(path).ok()) << "a plain file is not";
+  EXPECT_FALSE(bind_unix(std::string(200, 'a')).ok());
   std::filesystem::remove_all(pattern);
 }
 

@@ -1,4 +1,4 @@
-// What the front puts itself behind before it reads its first byte from anybody. Whoever takes it over by a bug in a
+// What the front puts itself behind before anybody can connect to it. Whoever takes it over by a bug in a
 // parser has its state folder and its connections, and no more: the cells belong to the launcher, which asks no front
 // whether a policy is within its ceiling.
 #pragma once
@@ -21,7 +21,8 @@ struct FrontPlaces {
 // True: a user namespace was needed, in which every other user looks the same.
 Result<bool> hide_folder(const std::string& folder);
 
-// Before the first thread. All sockets must be listening, certificates be loaded, names be resolved.
+// Before the first thread. All sockets must be bound, certificates be loaded, names be resolved; it is given what it accepts from
+// by somebody else, afterwards.
 Result<Enforcement> confine_front(const FrontPlaces& places);
 
 }  // namespace hotcell::server

@@ -19,9 +19,9 @@ int main(int argc, char** argv) {
     if (word == "stdio") arguments.stdio = true;
     else if (word == "fixtures") arguments.fixtures = true;
     else if (word == "proxy") arguments.proxy = true;
+    else if (word == "bound") arguments.bound = true;
     else if (word.starts_with("proxy-word=")) arguments.proxy_words.emplace_back(word.substr(11));
     else if (word.starts_with("home=")) arguments.home = word.substr(5);
-    else if (auto n = word.starts_with("listeners=") ? parse_u64(word.substr(10)) : std::nullopt) arguments.listeners = *n;
     else known = false;
   }
   struct stat s {};

@@ -83,4 +83,11 @@ Result<void> send(int fd, std::string_view bytes, std::span<const int> fds, int 
   return {};
 }
 
+Result<void> listen(int fd) {
+  constexpr int kBacklog = 1024;
+  if (int e = fault("listen")) return errno_error("listen", e);
+  if (::listen(fd, kBacklog) < 0) return errno_error("listen", errno);
+  return {};
+}
+
 }  // namespace hotcell::sys

@@ -1,4 +1,4 @@
-// Sequenced-packet pairs between launcher and cell, with descriptors alongside.
+// Sequenced-packet pairs between launcher and cell, with descriptors alongside; sockets that others connect to.
 #pragma once
 #include <span>
 #include <string_view>
@@ -22,5 +22,7 @@ struct Message {
 };
 Result<Message> receive(int fd, std::span<char> buffer, int flags);
 Result<void> send(int fd, std::string_view bytes, std::span<const int> fds = {}, int flags = 0);
+
+Result<void> listen(int fd);  // with room for a crowd that comes at once
 
 }  // namespace hotcell::sys

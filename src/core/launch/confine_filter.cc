@@ -63,7 +63,7 @@ Result<SeccompProgram> plan_alone(const SeccompRequest& request, bool dial) {
              "chdir fchdir personality",
              "files by name, past Landlock");
   allow_only(model, "utimensat", {{Condition{1, Compare::kMaskedEqual, ~0ULL, 0}}}, "futimens() of an open file");
-  // The listening sockets are there already. An accepted one could be disconnected, bound anew or sent elsewhere.
+  // Others listen for it and hand the sockets over. An accepted one could be disconnected, bound anew or sent elsewhere.
   refuse_all(model, "bind listen", "listens on what it was given");
   refuse_when(model, "sendto sendmmsg", any_of(3, kFastOpen), "connects without connect()");
   refuse_when(model, "sendmsg", any_of(2, kFastOpen), "connects without connect()");

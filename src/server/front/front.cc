@@ -109,8 +109,8 @@ class Front {
   Result<int> run() {
     TRY(read_config());
     hide_cells();
+    TRY(bind_sockets());
     TRY(read_inspect_rules());
-    TRY(open_listeners());
     TRY(open_telemetry());
     TRY(read_profiles());
     TRY(confine());
@@ -121,12 +121,14 @@ class Front {
       tell(daemon::kAlive, {});
       executions_->check_launcher([this] { tell(daemon::kAlive, daemon::kLauncherToo); });
     });
-    tell(daemon::kReady, addresses());
+    if (arguments_.stdio) tell(daemon::kReady, {});
+    else tell(daemon::kConfined, {});  // the sockets come, and then it is ready
     loop_.run();
     if (checker_.joinable()) checker_.join();
     http_.reset();
     executions_.reset();
     if (history_) history_->flush();
+    if (failed_) return std::move(*failed_);
     return 0;
   }
 
@@ -159,38 +161,30 @@ class Front {
     return {};
   }
 
-  Result<void> open_listeners() {
+  Result<void> bind_sockets() {
     // Keys decide whether anybody but the loopback may be let in.
     TRY_SET(keys_, ApiKeys::open(database()));
     if (arguments_.stdio) return {};
     TRY_SET(auto all, keys_->list());
-    const auto keys = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const ApiKey& k) { return !k.is_revoked(); }));
+    good_keys_ = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const ApiKey& k) { return !k.is_revoked(); }));
     if (!config_.tls_cert.empty()) {
       TRY_SET(tls_, TlsContext::create(config_.tls_cert, config_.tls_key));
     }
-    for (std::size_t i = 0; i < arguments_.listeners; ++i) {
-      int fd = daemon::kFirstListenFd + static_cast<int>(i);
-      ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-      TRY(check_listener(fd, config_, keys));
-      listeners_.emplace_back(fd);
-    }
-    if (!listeners_.empty()) return {};
-    TRY_SET(auto wanted, check_listen(config_, keys));
+    if (arguments_.bound) return {};
+    TRY_SET(auto wanted, check_listen(config_, good_keys_));
     for (const auto& address : wanted) {
-      TRY_SET(sys::Fd fd, listen_tcp(address));
-      listeners_.push_back(std::move(fd));
+      TRY_SET(sys::Fd fd, bind_tcp(address));
+      TRY(give_away(fd));
     }
     if (!config_.unix_socket.empty()) {
-      TRY_SET(sys::Fd fd, listen_unix(config_.unix_socket));
-      listeners_.push_back(std::move(fd));
-    }
-    // The next front, if this one dies, goes on with the same sockets: nobody is turned away meanwhile.
-    for (const auto& fd : listeners_) {
-      int number = fd.get();
-      sys::send(daemon::kControlFd, std::string_view(&daemon::kListening, 1), std::span<const int>(&number, 1))
-          .ignore("the next one binds again then");
+      TRY_SET(sys::Fd fd, bind_unix(config_.unix_socket));
+      TRY(give_away(fd));
     }
     return {};
+  }
+  static Result<void> give_away(const sys::Fd& fd) {
+    int number = fd.get();
+    return sys::send(daemon::kControlFd, std::string_view(&daemon::kBound, 1), std::span<const int>(&number, 1)).context("supervisor");
   }
 
   Result<void> open_telemetry() {
@@ -326,6 +320,12 @@ class Front {
     add_rest(router_, *services_);
     if (config_.mcp) mcp::add_mcp(router_, mcp_);
     if (config_.dashboard) add_dashboard(router_);
+    return {};
+  }
+
+  // What it accepts from comes last, from the supervisor, when everything else is in its place.
+  Result<void> serve() {
+    for (const auto& fd : listeners_) TRY(check_listener(fd.get(), config_, good_keys_));
     TRY(open_gate());
     ServerLimits limits;
     limits.parse.body_bytes = config_.max_body.n;
@@ -342,7 +342,12 @@ class Front {
       TRY_SET(sys::Fd copy, sys::duplicate(fd.get()));
       TRY(http_->add_listener(std::move(copy), is_tcp(fd.get()) ? tls_ : nullptr));
     }
+    tell(daemon::kReady, addresses());
     return {};
+  }
+  void fail(Error error) {
+    failed_ = std::move(error);
+    loop_.stop();
   }
 
   static bool is_tcp(int fd) {
@@ -409,6 +414,8 @@ class Front {
     if (message.value().again) return;
     const std::string_view text(buffer + 1, message.value().size - 1);
     if (buffer[0] == daemon::kStop) return stop();
+    if (buffer[0] == daemon::kListening && !http_ && !stopping_) take_sockets(message.value().fds, text);
+    if (buffer[0] == daemon::kNotListening) fail(make_error(ErrorCode::kInvalid, std::string(text)));
     if (buffer[0] == daemon::kCells && message.value().fds.size() == 1) keeper_->attach(std::move(message.value().fds[0]));
     if (buffer[0] == daemon::kNoCells) keeper_->refused(std::string(text));
     if (buffer[0] == daemon::kNoStrong) executions_->refuse_strong(std::string(text));
@@ -423,6 +430,14 @@ class Front {
       if (launcher.ok()) executions_->attach(std::move(launcher).value());
       if (!inspect_rules_.empty()) try_inspect_rules();
     }
+  }
+
+  void take_sockets(std::vector<sys::Fd>& fds, std::string_view count) {
+    for (auto& fd : fds) listeners_.push_back(std::move(fd));
+    if (count.empty()) return;
+    // One for which there was no descriptor left is dropped on the way.
+    if (listeners_.size() != parse_u64(count)) return fail(make_error(ErrorCode::kLimit, "not every socket could be taken over"));
+    if (auto done = serve(); !done.ok()) fail(std::move(done).error());
   }
 
   // With a mistake in them nothing passes as inspected; whoever keeps the daemon is told once, and not by its clients.
@@ -466,6 +481,7 @@ class Front {
   Metrics metrics_;
   std::optional<Traces> traces_;
   std::unique_ptr<ApiKeys> keys_;
+  std::size_t good_keys_ = 0;                    // when it started
   std::optional<Settings> settings_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<History> history_;
@@ -483,6 +499,7 @@ class Front {
   std::thread checker_;     // of the audit log
   bool checking_ = false;
   bool stopping_ = false, drained_ = false;
+  std::optional<Error> failed_;
   std::chrono::steady_clock::time_point stop_by_;
   bool cells_hidden_ = false, in_user_namespace_ = false;
 };

@@ -1,6 +1,5 @@
 // hotcell-front: every door of the daemon in one process that starts nothing and may touch nothing but its state folder.
 #pragma once
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,7 +8,7 @@
 namespace hotcell::server {
 
 struct FrontArguments {
-  std::size_t listeners = 0;  // inherited, from daemon::kFirstListenFd on; 0: it binds what its configuration says
+  bool bound = false;         // the supervisor has its sockets already; otherwise it binds what its configuration says
   bool stdio = false;         // MCP on 0 and 1 instead of HTTP
   bool fixtures = false;
   bool proxy = false;         // the launcher has a proxy to start for programs that may use the network

@@ -12,11 +12,11 @@
 
 #include "base/strings.h"
 #include "server/http/target.h"
+#include "sys/socket.h"
 
 namespace hotcell::server {
 namespace {
 
-constexpr int kBacklog = 1024;
 constexpr int kAcceptsAtOnce = 64;  // then others have their turn
 
 union Address {
@@ -142,7 +142,7 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   return describe(address.value());
 }
 
-Result<sys::Fd> listen_tcp(const ListenAddress& address) {
+Result<sys::Fd> bind_tcp(const ListenAddress& address) {
   TRY_SET(Address where, address_of(address));
   TRY_SET(sys::Fd fd, make_socket(where.any.sa_family));
   int on = 1;
@@ -151,11 +151,16 @@ Result<sys::Fd> listen_tcp(const ListenAddress& address) {
   if (address.v6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   if (::bind(fd.get(), &where.any, address.v6 ? sizeof where.v6 : sizeof where.v4) < 0)
     return errno_error(cat("listen on ", address.text), errno);
-  if (::listen(fd.get(), kBacklog) < 0) return errno_error(cat("listen on ", address.text), errno);
   return fd;
 }
 
-Result<sys::Fd> listen_unix(const std::string& path) {
+Result<sys::Fd> listen_tcp(const ListenAddress& address) {
+  TRY_SET(sys::Fd fd, bind_tcp(address));
+  TRY(sys::listen(fd.get()).context(cat("listen on ", address.text)));
+  return fd;
+}
+
+Result<sys::Fd> bind_unix(const std::string& path) {
   Address where{};
   where.path.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof where.path.sun_path)
@@ -176,7 +181,6 @@ Result<sys::Fd> listen_unix(const std::string& path) {
   const int error = errno;
   ::umask(old);
   if (bound < 0) return errno_error(cat("listen on ", path), error);
-  if (::listen(fd.get(), kBacklog) < 0) return errno_error(cat("listen on ", path), errno);
   return fd;
 }
 

@@ -49,8 +49,10 @@ struct ListenAddress {
   bool loopback = false;
 };
 Result<ListenAddress> parse_listen(std::string_view text);
+// Bound, and nobody can connect yet: whoever is to serve confines itself first.
+Result<sys::Fd> bind_tcp(const ListenAddress& address);
+Result<sys::Fd> bind_unix(const std::string& path);    // 0600; a dead socket there is replaced, nothing else is
 Result<sys::Fd> listen_tcp(const ListenAddress& address);
-Result<sys::Fd> listen_unix(const std::string& path);  // 0600; a dead socket there is replaced, nothing else is
-Result<ListenAddress> bound_address(int fd);           // of a TCP listener: with the port that the kernel chose
+Result<ListenAddress> bound_address(int fd);           // of a TCP socket: with the port that the kernel chose
 
 }  // namespace hotcell::server
