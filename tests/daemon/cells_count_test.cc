@@ -53,23 +53,56 @@ TEST_F(CellsRest, AreRemovedByAgeAndByCountAndNeverWhileTheyRun) {
   EXPECT_TRUE(has(send("GET", "/api/v1/audit").body, "cleaned up"));
 }
 
+TEST_F(CellsRest, ByMcpTooAreRemovedByAgeAndByCountAndNeverWhileTheyRun) {
+  for (const char* name : {"a", "b", "c"}) make(cat(R"({"stopped":true,"name":")", name, "\"}"));
+  make(R"({"name":"runs"})");
+  auto said = [this](const std::string& arguments) {
+    auto told = mcp("cell_clean", arguments);
+    EXPECT_FALSE(told.boolean_or("isError", false)) << server::json_text(told);
+    std::string names;
+    const auto* cleaned = told.find("structuredContent");
+    if (cleaned == nullptr) return server::json_text(told);
+    for (const auto& one : cleaned->items("removed")) names += one.text("name");
+    EXPECT_TRUE(cleaned->items("left").empty());
+    return names;
+  };
+  EXPECT_EQ(said("{}"), "") << "nothing is a day old";
+  EXPECT_EQ(said(R"({"keep":2})"), "ba");
+  EXPECT_EQ(send("GET", cell("a")).status, 404);
+  EXPECT_EQ(said(R"({"older_than_s":3600})"), "");
+  EXPECT_EQ(said(R"({"older_than_s":0})"), "c");
+  EXPECT_EQ(text_field(send("GET", cell("runs")).body, "status"), "running");
+}
+
 class CellsKeys : public CellsRest {
  protected:
   void SetUp() override {
     CellsRest::SetUp();
-    for (const char* name : {"one", "two"}) {
-      auto made = send("POST", "/api/v1/keys", cat(R"({"name":")", name, R"(","scopes":["read","run"]})"));
+    for (const char* name : {"one", "two", "looks"}) {
+      auto made = send("POST", "/api/v1/keys", cat(R"({"name":")", name, R"(","scopes":["read")", keys.size() < 2 ? R"(,"run")" : "", "]}"));
       ASSERT_EQ(made.status, 201) << made.body;
       keys.push_back({{"Authorization", cat("Bearer ", text_field(made.body, "key"))}});
     }
   }
-  std::vector<HttpHeaders> keys;
+  std::string clean_by_mcp(std::size_t who) {
+    return send("POST", "/mcp", R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cell_clean","arguments":{"keep":0}}})", keys[who]).body;
+  }
+  std::vector<HttpHeaders> keys;   // the last may only look
 };
 
 TEST_F(CellsKeys, WhoeverCleansTakesNobodyElsesCells) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(send("POST", "/api/v1/cells", cat(R"({"stopped":true,"name":"of-)", i, "\"}"), keys[static_cast<std::size_t>(i)]).status, 201);
   auto cleaned = send("POST", "/api/v1/cells/clean", R"({"keep":0})", keys[1]);
   EXPECT_TRUE(has(cleaned.body, "of-1") && !has(cleaned.body, "of-0")) << cleaned.body;
+  EXPECT_EQ(send("GET", cell("of-0")).status, 200);
+  EXPECT_EQ(send("GET", cell("of-1")).status, 404);
+
+  EXPECT_EQ(send("POST", "/api/v1/cells", R"({"stopped":true,"name":"of-1"})", keys[1]).status, 201);
+  auto may_not = clean_by_mcp(2);
+  EXPECT_TRUE(has(may_not, "may not run")) << may_not;
+  EXPECT_EQ(send("GET", cell("of-1")).status, 200);
+  auto by_mcp = clean_by_mcp(1);
+  EXPECT_TRUE(has(by_mcp, "of-1") && !has(by_mcp, "of-0")) << by_mcp;
   EXPECT_EQ(send("GET", cell("of-0")).status, 200);
   EXPECT_EQ(send("GET", cell("of-1")).status, 404);
 }

@@ -84,7 +84,7 @@ export async function use({ list, call, resources, read }) {
 // A cell from its making to its end: files, programs, a shell and an interpreter that remember, changes, a fork.
 async function useCells(names, call) {
   for (const name of ['create', 'list', 'inspect', 'exec', 'shell', 'run_code', 'read_file', 'write_file', 'list_files', 'files',
-    'read_folder', 'watch_files', 'diff', 'apply', 'discard', 'snapshot', 'fork', 'control']) check(`lists cell_${name}`, names.includes(`cell_${name}`));
+    'read_folder', 'watch_files', 'diff', 'apply', 'discard', 'snapshot', 'fork', 'control', 'clean']) check(`lists cell_${name}`, names.includes(`cell_${name}`));
   const cell = `mcp-${process.pid}`;
   const made = await call('cell_create', { name: cell, files: { 'a.txt': 'one\n' }, env: { V: 'v' }, labels: { by: 'mcp' } });
   check(`a cell is made: ${made.content[0].text}`, made.structuredContent?.status === 'running' && made.structuredContent.name === cell);
@@ -169,7 +169,11 @@ async function useCells(names, call) {
   check('and goes on', resumed.structuredContent?.status === 'running');
   const mine = await call('cell_list', {});
   check('cells are listed', mine.structuredContent?.cells.some(c => c.name === cell));
-  for (const name of [cell, `${cell}-fork`, `${cell}-third`]) await call('cell_control', { cell: name, action: 'remove' });
+  await call('cell_control', { cell: `${cell}-fork`, action: 'stop' });
+  const cleaned = await call('cell_clean', { older_than_s: 0 });
+  const away = cleaned.structuredContent?.removed.map(c => c.name) ?? [];
+  check(`what does not run is cleaned up: ${cleaned.content[0].text}`, away.includes(`${cell}-fork`) && !away.includes(cell));
+  for (const name of [cell, `${cell}-third`]) await call('cell_control', { cell: name, action: 'remove' });
   const gone = await call('cell_exec', { cell, command: 'true' });
   check('what is removed is gone', gone.isError === true);
 }

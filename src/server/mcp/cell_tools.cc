@@ -1,6 +1,7 @@
-// Lasting cells: a workspace that stays between calls. Made, listed, looked at, used, paused, sealed, forked, removed.
+// Lasting cells: a workspace that stays between calls. Made, listed, looked at, used, paused, sealed, forked, removed, cleaned up.
 #include "base/strings.h"
 #include "manager/report_json.h"
+#include "server/cells/cleaning.h"
 #include "server/mcp/cell_tool.h"
 #include "server/mcp/outcome.h"
 
@@ -48,6 +49,14 @@ constexpr std::string_view kForkInput = R"({"type":"object","properties":{)" HOT
 constexpr std::string_view kControlInput = R"({"type":"object","properties":{)" HOTCELL_CELL R"(,
 "action":{"type":"string","enum":["pause","resume","start","stop","seal","remove"]},
 "secrets":{"type":"object","additionalProperties":{"type":"string"},"description":"start: values that must be given again, as in cell_create."}},"required":["cell","action"],"additionalProperties":false})";
+
+constexpr std::string_view kCleanInput = R"({"type":"object","properties":{
+"older_than_s":{"type":"integer","minimum":0,"description":"Those that were made so many seconds ago, or earlier."},
+"keep":{"type":"integer","minimum":0,"description":"All but so many of the newest."}},"additionalProperties":false})";
+constexpr std::string_view kCleanOutput = R"({"type":"object","properties":{
+"removed":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"}},"required":["id","name"]}},
+"left":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},
+"why":{"type":"string","description":"Why it could not be removed."}},"required":["id","name","why"]}}},"required":["removed","left"]})";
 
 constexpr std::string_view kInspectInput = R"({"type":"object","properties":{)" HOTCELL_CELL R"(,
 "what":{"type":"string","enum":["cell","usage","network","questions"],"description":"cell: its state, limits and walls (the default); usage: CPU, memory, disk, processes and I/O now and in the last minutes; network: what it may reach and what it asked for; questions: what waits for somebody's approval."}
@@ -189,6 +198,26 @@ void control(const CallPtr& call) {
   });
 }
 
+void clean(const CallPtr& call) {
+  Arguments a(call->arguments());
+  CleanSpec spec;
+  if (auto s = a.integer("older_than_s", 0, 1'000'000'000)) spec.older = static_cast<double>(*s);
+  if (auto n = a.integer("keep", 0, 1'000'000'000)) spec.keep = static_cast<std::uint64_t>(*n);
+  if (!ready(call, a, "cell_clean")) return;
+  // Whoever has cancelled it keeps what is still there.
+  clean_cells(*call->services().cells, call->caller(), spec, [call] { return !call->finished(); }, [call](Result<Cleaned> cleaned) {
+    if (call->finished()) return;
+    if (!cleaned.ok()) return call->finish_error(cleaned.error().message);
+    ToolResult to;
+    to.structured = cleaned_json(cleaned.value());
+    std::string text;
+    for (const auto& one : cleaned.value().removed) text += cat(one.name, " is removed\n");
+    for (const auto& one : cleaned.value().left) text += cat(one.name, " is left: ", one.why, "\n");
+    to.texts.push_back(text.empty() ? "none" : std::move(text));
+    call->finish(std::move(to));
+  });
+}
+
 }  // namespace
 
 std::span<const Tool> cell_tools() {
@@ -207,6 +236,9 @@ std::span<const Tool> cell_tools() {
       {"cell_control", "Pause, resume, start, stop, seal or remove a cell",
        "Pausing keeps processes frozen; stopping ends them and keeps files; sealing ends the network of a cell made with phases, for good; removing keeps nothing.", kControlInput,
        kCellOutput, kDestroys, ToolNeeds::kRun, control, kHeader},
+      {"cell_clean", "Remove old cells",
+       "Remove those of your cells that are older than that, or more than so many, with their files; without a word those that are a day old. Never one that runs.",
+       kCleanInput, kCleanOutput, kDestroys, ToolNeeds::kRun, clean},
   };
   return kTools;
 }

@@ -43,7 +43,7 @@ TEST(McpTools, TheListIsWholeJsonWithSchemasAndTheSameEveryTime) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"run_code", "run_command", "get_execution", "list_executions",
                                              "kill_execution", "explain_denial", "verify_code", "inspect", "check_host", "estimate_needs",
-                                             "list_languages", "cell_create", "cell_list", "cell_inspect", "cell_exec", "cell_fork", "cell_control", "cell_shell",
+                                             "list_languages", "cell_create", "cell_list", "cell_inspect", "cell_exec", "cell_fork", "cell_control", "cell_clean", "cell_shell",
                                              "cell_run_code", "cell_read_file", "cell_write_file", "cell_list_files", "cell_files", "cell_read_folder",
                                              "cell_watch_files", "cell_diff", "cell_apply", "cell_discard", "cell_snapshot", "cell_network",
                                              "create_sandbox", "list_sandboxes", "kill_sandbox", "pause_sandbox", "resume_sandbox", "snapshot", "diff",
@@ -141,6 +141,10 @@ TEST(McpTools, WhatACellToolDoesNotTakeIsRefusedBeforeTheKeeperIsAsked) {
       {"cell_snapshot", R"({"cell":"c","action":"take","name":"n"})", "name is for restore only"},
       {"cell_control", R"({"cell":"c","action":"close"})", "start, stop, seal or remove"},
       {"cell_create", R"({"phases":"yes"})", "phases must be"},
+      {"cell_clean", R"({"keep":-1})", "keep must be a whole number"},
+      {"cell_clean", R"({"older_than_s":"1d"})", "older_than_s must be a whole number"},
+      {"cell_clean", R"({"cell":"c"})", "unknown argument 'cell'"},
+      {"cell_clean", R"({"keep":0})", "lasting cells cannot be had here"},
       {"cell_inspect", R"({"cell":"c"})", "lasting cells cannot be had here"},  // nothing is wrong with it
   };
   for (const auto& c : cases) {
@@ -160,6 +164,9 @@ TEST(McpTools, WhatACellToolDoesNotTakeIsRefusedBeforeTheKeeperIsAsked) {
     scene.caller = {.name = "reader", .run = false, .read = true, .admin = false, .uid = {}};
     EXPECT_NE(text(result(scene.send(call(tool, R"({"cell":"c"})")))).find("may not run"), std::string::npos) << tool;
   }
+  Scene scene;
+  scene.caller = {.name = "reader", .run = false, .read = true, .admin = false, .uid = {}};
+  EXPECT_NE(text(result(scene.send(call("cell_clean", "{}")))).find("may not run"), std::string::npos);
 }
 
 TEST(McpTools, WhatACommandNeedsIsGuessedAndNothingIsStarted) {
