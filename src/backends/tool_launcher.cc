@@ -65,7 +65,7 @@ class ToolLauncher final : public Launcher {
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
     if (request.argv.empty() || request.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
     TRY_SET(auto walls, check(policy));
-    if (request.id.empty()) request.id = sys::random_uuid();
+    if (request.id.empty()) request.id = sys::random_id();
     bool socket = std::holds_alternative<StdinSocket>(request.stdin_source);  // must be there when the tool is started
     auto warm = socket ? std::nullopt : warm_.take(*outer_, policy);
     Request inner;

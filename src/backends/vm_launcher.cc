@@ -71,7 +71,7 @@ class VmLauncher final : public Launcher {
     if (std::holds_alternative<StdinSocket>(request.stdin_source)) return make_error(ErrorCode::kUnsupported, "backend vm: a socket cannot be handed into a machine");
     TRY(refuse_unheld(policy));
     if (!policy.required.empty()) TRY(check_required(policy));
-    if (request.id.empty()) request.id = sys::random_uuid();
+    if (request.id.empty()) request.id = sys::random_id();
     ToolRequest asked{policy, request, "", "/work/w", qemu_, "hotcell-vm"};
     asked.env = program_env(policy, request);
     TRY_SET(Machine machine, machine_of(asked));

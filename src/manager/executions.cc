@@ -109,7 +109,7 @@ class ExecutionsImpl final : public Executions {
     TRY_SET(Job job, make_job(std::move(spec), rules_));
     ExecutionRecord record;
     record.number = ++last_number_;
-    record.id = sys::random_uuid();
+    record.id = sys::random_id();
     if (record.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
     record.door = job.spec.door;
     record.client = job.spec.client;

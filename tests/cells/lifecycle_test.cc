@@ -27,7 +27,7 @@ TEST_F(Cells, AProjectIsShownAndNeverWritten) {
 
 TEST_F(Cells, InspectTellsWhatACellIs) {
   std::string id = create("work", {"--env", "COLOUR=blue", "--label", "team=red", "--ttl", "2h", "--idle-pause", "90s"});
-  EXPECT_TRUE(id.starts_with("c-") && id.size() == 26) << id;
+  EXPECT_TRUE(id.starts_with("c-") && id.size() == 34) << id;
   Json j = inspect("work");
   EXPECT_EQ(j.text("id"), id);
   EXPECT_EQ(j.text("name"), "work");

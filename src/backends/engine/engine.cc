@@ -52,7 +52,7 @@ class EngineLauncher final : public Launcher {
     TRY(validate(policy));
     if (request.argv.empty() || request.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
     TRY(refuse_unheld(backend_, policy, options_.waived));
-    if (request.id.empty()) request.id = sys::random_uuid();
+    if (request.id.empty()) request.id = sys::random_id();
     std::vector<LayerReport> walls;
     if (options_.posture) {
       TRY_SET(walls, posture_of(policy));

@@ -253,8 +253,7 @@ CallResult Context::call(std::string_view code, milliseconds timeout) {
     result.error = "the code contains a NUL byte";
     return finished();
   }
-  for (char c : sys::random_uuid())
-    if (c != '-') running.nonce += c;
+  running.nonce = sys::random_hex();
   std::string digits = cat(code.size());
   running.unsent = cat(std::string(10 - std::min<std::size_t>(10, digits.size()), '0'), digits, code, '\0', running.nonce, '\0');
   if (timeout.count() > 0) running.deadline = awake_now() + std::min<milliseconds>(timeout, std::chrono::hours(24 * 365));

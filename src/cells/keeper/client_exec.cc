@@ -176,7 +176,7 @@ Result<Report> KeeperClient::exec(const ExecAsk& what) {
   if (last->error) return *std::move(last->error);
   set_exec_verdict(*last, report);
   if (flooded && !what.truncate) report.verdict.reason = ExitReason::kOutput;
-  report.id = sys::random_uuid();
+  report.id = sys::random_id();
   report.out_bytes = sides[0].buffer.total();
   report.err_bytes = sides[1].buffer.total();
   report.out_truncated = sides[0].buffer.truncated();

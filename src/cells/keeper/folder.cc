@@ -81,10 +81,8 @@ bool is_cell_name(std::string_view name) {
 }
 
 std::string new_cell_id() {
-  std::string hex;
-  for (char c : sys::random_uuid())
-    if (c != '-') hex += c;
-  return hex.size() < 24 ? std::string() : cat("c-", hex.substr(0, 12), hex.substr(hex.size() - 12));
+  std::string hex = sys::random_hex();
+  return hex.empty() ? hex : cat("c-", hex);
 }
 
 Result<std::vector<StoredCell>> list_cells(const std::string& cells, std::vector<std::string>* broken) {

@@ -13,7 +13,7 @@ inline constexpr std::size_t kMaxCells = 64, kMostMaxCells = 4096;  // unless it
 
 Result<std::string> make_cells_folder(const std::string& state);  // <state>/cells, 0700
 bool is_cell_name(std::string_view name);
-std::string new_cell_id();                                         // `c-` and 24 hex digits by chance
+std::string new_cell_id();                                         // `c-` and 32 hex digits by chance
 
 struct StoredCell {
   CellRecord record;

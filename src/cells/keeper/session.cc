@@ -206,9 +206,7 @@ Result<void> Session::run(const Asker& asker, std::string text, Nanoseconds time
   if (!agent_) return make_error(ErrorCode::kInvalid, cat("shell ", name_, " is a terminal for people; attach to it"));
   if (command_) return not_now(cat("shell ", name_, " is busy with a command; wait for it, or interrupt it"));
   if (text.find('\0') != text.npos) return make_error(ErrorCode::kInvalid, "a command contains a NUL byte");
-  std::string nonce;
-  for (char ch : sys::random_uuid())
-    if (ch != '-') nonce += ch;
+  std::string nonce = sys::random_hex();
   std::string order = text;
   order += '\0';
   order += nonce;

@@ -181,7 +181,7 @@ class LauncherImpl final : public Launcher {
   }
 
   static Result<void> give_id(Request& request) {
-    if (request.id.empty()) request.id = sys::random_uuid();
+    if (request.id.empty()) request.id = sys::random_id();
     if (request.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
     return {};
   }
@@ -351,7 +351,7 @@ class LauncherImpl final : public Launcher {
       return {};
     }
     Stock* stock = stock_of(run);
-    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime, sys::random_uuid());
+    if (stock != nullptr && stock->runtime) return run.cell->warm_up(*stock->runtime, sys::random_id());
     into_stock(run);
     return {};
   }

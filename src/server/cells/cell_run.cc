@@ -70,7 +70,7 @@ Result<void> CellRun::open() {
   ask.env = spec_.env;
   if (!spec_.workdir.empty()) ask.fields["workdir"] = spec_.workdir;
   if (spec_.timeout.count() > 0) ask.fields["timeout_ns"] = cat(static_cast<std::uint64_t>(spec_.timeout.count()));
-  report_.id = sys::random_uuid();
+  report_.id = sys::random_id();
   report_.start_time = std::chrono::system_clock::now();
   begun_ = std::chrono::steady_clock::now();
   std::weak_ptr<CellRun> weak = weak_from_this();
