@@ -13,7 +13,9 @@
 #include "manager/ended_executions.h"
 #include "manager/fair_queue.h"
 #include "manager/live_execution.h"
+#include "manager/reading.h"
 #include "manager/report_json.h"
+#include "manager/stock.h"
 #include "manager/strong_tier.h"
 #include "manager/workers.h"
 #include "sys/uuid.h"
@@ -53,7 +55,8 @@ class ExecutionsImpl final : public Executions {
         ended_([this](const LiveExecution& live) { live_.erase(live.record.id); }),
         code_(options_.cache_folder, options_.journal_folder, loop),
         strong_(loop, most_running(), hooks_.want_strong),
-        workers_(most_running()) {
+        workers_(most_running()),
+        reading_(workers_, loop, most_running()) {
     last_number_ = history_.last_number();
   }
   ~ExecutionsImpl() override {
@@ -222,35 +225,11 @@ class ExecutionsImpl final : public Executions {
     });
   }
 
-  void verify(VerifyQuestion question, std::function<void(Verification)> done) override {
-    read_beside<Verification>(
-        [q = std::move(question)](Workers::Tools& tools) { return tools.verifier.verify(q.source, q.language, q.file, q.policy); },
-        [done = std::move(done)](Result<Verification> verified) {
-          if (verified.ok()) return done(std::move(verified).value());
-          Verification v;
-          v.unverifiable = true;
-          Finding f;
-          f.rule = "unverifiable", f.type = "dangerous_pattern", f.severity = "error";
-          f.message = cat("it could not be verified: ", verified.error().message);
-          v.findings.push_back(std::move(f));
-          done(std::move(v));
-        });
-  }
-
-  void inspect(InspectQuestion question, std::function<void(Result<std::string>)> done) override {
-    read_beside<std::string>([q = std::move(question)](Workers::Tools& tools) { return tools.inspector.ask(q); }, std::move(done));
-  }
-
-  // A program has run for it already: it waits for its turn rather than be sent away.
+  void verify(VerifyQuestion question, std::function<void(Verification)> done) override { reading_.verify(std::move(question), std::move(done)); }
+  void inspect(InspectQuestion question, std::function<void(Result<std::string>)> done) override { reading_.inspect(std::move(question), std::move(done)); }
   void inspect_output(Report report, OutputOrder order, Inspected done) override {
     order.rules.insert(order.rules.begin(), rules_.inspect_rules.begin(), rules_.inspect_rules.end());
-    auto held = std::make_shared<Report>(std::move(report));
-    workers_.run([this, held, order = std::move(order), done = std::move(done)](Result<Workers::Tools*> tools) {
-      auto found = hotcell::inspect_output(*held, order, starter(tools));
-      loop_.post([alive = alive_, held, found = std::move(found), done] {
-        if (*alive) done(std::move(*held), found);
-      });
-    });
+    reading_.inspect_output(std::move(report), std::move(order), std::move(done));
   }
 
   void check_launcher(std::function<void()> answered) override {
@@ -289,29 +268,6 @@ class ExecutionsImpl final : public Executions {
   }
 
  private:
-  static StartInspector starter(const Result<Workers::Tools*>& tools) {
-    return [tools]() -> Result<std::unique_ptr<InspectorChild>> {
-      if (!tools.ok()) return tools.error();
-      return tools.value()->inspector.start();
-    };
-  }
-
-  // Reads something on a worker's thread; `done` on the loop's.
-  template <typename T>
-  void read_beside(std::function<Result<T>(Workers::Tools&)> read, std::function<void(Result<T>)> done) {
-    // Half of the workers at most: reading must not keep programs from running.
-    if (reading_ * 2 >= std::max<std::size_t>(2, most_running())) return done(make_error(ErrorCode::kLimit, "the server is busy; try again"));
-    ++reading_;
-    workers_.run([this, read = std::move(read), done = std::move(done)](Result<Workers::Tools*> tools) {
-      auto answer = std::make_shared<Result<T>>(tools.ok() ? read(*tools.value()) : Result<T>(tools.error()));
-      loop_.post([this, alive = alive_, done, answer] {
-        if (!*alive) return;
-        --reading_;
-        done(std::move(*answer));
-      });
-    });
-  }
-
   static ExecutionsOptions with_defaults(ExecutionsOptions options) {
     if (options.max_running == 0) options.max_running = std::max<std::size_t>(4, 2 * std::thread::hardware_concurrency());
     return options;
@@ -380,46 +336,7 @@ class ExecutionsImpl final : public Executions {
     if (hooks_.launcher) hooks_.launcher(false);
   }
 
-  // Cells for commands under the default profile, and runtimes for code: what most requests will be.
-  void park() {
-    JobSpec command;
-    command.argv = {"/bin/true"};
-    auto plain = make_job(std::move(command), rules_);
-    if (!plain.ok()) return;
-    // On a worker, too: the answer comes when they are made, and requests need not wait for it.
-    if (options_.park_cells > 0)
-      workers_.run([policy = plain.value().policy, n = options_.park_cells](Result<Workers::Tools*> tools) {
-        if (tools.ok()) tools.value()->launcher.park(policy, n).ignore("cells are made on demand then");
-      });
-    for (const auto& [language, wanted] : options_.park_runtimes) park_runtimes(language, {}, wanted);
-    for (const auto& profile : options_.park_profiles) {
-      auto loaded = load_profile(profile, rules_.profiles);
-      if (!loaded.ok()) continue;  // the front has said so
-      const std::string& own = loaded.value().language;
-      if (!own.empty()) park_runtimes(own, profile, options_.park_runtimes.contains(own) ? options_.park_runtimes.at(own) : 1);
-      else
-        for (const auto& [language, wanted] : options_.park_runtimes) park_runtimes(language, profile, wanted);
-    }
-  }
-
-  // An empty profile: the one that a request gets that names none.
-  void park_runtimes(const std::string& language, const std::string& profile, std::size_t wanted) {
-    JobSpec code;
-    code.language = language;
-    code.profile = profile;
-    auto job = make_job(std::move(code), rules_);
-    if (wanted == 0 || !job.ok()) return;
-    // The policy before the runtime's needs were laid over it: keep() does that itself.
-    JobSpec command;
-    command.argv = {"/bin/true"};
-    command.profile = profile.empty() ? profile_for(rules_.default_profile, job.value().source->language) : profile;
-    auto plain = make_job(std::move(command), rules_);
-    if (!plain.ok()) return;
-    workers_.run([this, policy = plain.value().policy, known = job.value().source->language, raise = job.value().raise,
-                  wanted](Result<Workers::Tools*> tools) {
-      if (tools.ok()) code_.keep(*tools.value(), *known, policy, raise, wanted);
-    });
-  }
+  void park() { keep_stock(options_, rules_, workers_, code_); }
 
   // --- running ---
 
@@ -480,7 +397,7 @@ class ExecutionsImpl final : public Executions {
       auto report = std::make_shared<Report>(ran.ok() ? std::move(ran).value() : failed_report(ran.error()));
       report->id = live->record.id;
       std::optional<OutputInspection> found;
-      if (ran.ok()) found = hotcell::inspect_output(*report, live->job.inspect, starter(tools));
+      if (ran.ok()) found = hotcell::inspect_output(*report, live->job.inspect, inspector_of(tools));
       // Here, since much output takes a while to be written as JSON.
       auto text = std::make_shared<std::string>(report_json(*report, JsonStyle::kOneLine, found));
       loop_.post([this, live, report, text, found = std::move(found), alive = alive_] {
@@ -592,7 +509,7 @@ class ExecutionsImpl final : public Executions {
   EndedExecutions ended_;
   FairQueue<LivePtr> queue_;
   std::size_t queued_bytes_ = 0;
-  std::size_t running_ = 0, reading_ = 0;
+  std::size_t running_ = 0;
   std::map<std::string, std::size_t, std::less<>> running_of_;  // by client
   ExecutionsStats stats_;
   std::uint64_t last_number_ = 0, last_watcher_ = 0;
@@ -602,6 +519,7 @@ class ExecutionsImpl final : public Executions {
   CodeRunner code_;
   StrongTier strong_;
   Workers workers_;   // these two last: their threads use all of the above
+  Reading reading_;   // asks them, and need not be there when they answer
 };
 
 }  // namespace
