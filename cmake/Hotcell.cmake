@@ -5,7 +5,7 @@ if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   enable_testing()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/source_folder.cc @ONLY
-    CONTENT "#include \"base/source_folder_testing.h\"\nconst char* const hotcell::testing::kSourceFolder = \"@PROJECT_SOURCE_DIR@\";\n")
+    CONTENT "#include \"base/source_folder_testing.h\"\nconst char* const hotcell::kSourceFolder = \"@PROJECT_SOURCE_DIR@\";\n")
   add_library(hotcell_source_folder STATIC ${CMAKE_BINARY_DIR}/source_folder.cc)
   target_link_libraries(hotcell_source_folder PRIVATE hotcell_flags)
 endif()

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace hotcell::testing {
+namespace hotcell {
 
 extern const char* const kSourceFolder;
 inline std::string source_path(const char* below) { return std::string(kSourceFolder) + "/" + below; }
 
-}  // namespace hotcell::testing
+}  // namespace hotcell

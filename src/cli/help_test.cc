@@ -46,7 +46,7 @@ TEST(Manual, NamesEveryOptionAndCommand) {
 
 std::string shipped(std::string_view name) {
   std::stringstream text;
-  text << std::ifstream(std::filesystem::path(testing::source_path("packaging")) / name).rdbuf();
+  text << std::ifstream(std::filesystem::path(source_path("packaging")) / name).rdbuf();
   return text.str();
 }
 

@@ -27,7 +27,7 @@ inline std::string read_whole(const std::string& path) {
 inline std::vector<Rule> rules_of(std::initializer_list<std::string> languages) {
   std::vector<Rule> out;
   for (const std::string& language : languages) {
-    std::string path = std::string(hotcell::testing::kSourceFolder) + "/src/languages/" + language + "/rules.yaml";
+    std::string path = std::string(hotcell::kSourceFolder) + "/src/languages/" + language + "/rules.yaml";
     auto rules = read_rules(read_whole(path), path);
     if (!rules.ok()) {
       std::fprintf(stderr, "%s\n", rules.error().message.c_str());

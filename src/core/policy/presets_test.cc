@@ -14,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 
 std::string profiles_dir() {
-  return testing::source_path("profiles");
+  return source_path("profiles");
 }
 
 TEST(Presets, DefaultHasTheFoundingNumbers) {

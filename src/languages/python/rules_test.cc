@@ -17,7 +17,7 @@ std::vector<std::map<std::string, std::string>> rows_of(const char* file) {
 }
 
 TEST(PythonRules, AreReadable) {
-  auto read = read_rules(read_text(testing::source_path("src/languages/python/rules.yaml")), "rules.yaml");
+  auto read = read_rules(read_text(source_path("src/languages/python/rules.yaml")), "rules.yaml");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_GT(read.value().size(), 50u);
 }

@@ -25,7 +25,7 @@ inline std::string read_text(const std::string& path) {
 
 inline const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = [] {
-    std::string path = hotcell::testing::source_path("src/languages/python/rules.yaml");
+    std::string path = hotcell::source_path("src/languages/python/rules.yaml");
     auto read = read_rules(read_text(path), "rules.yaml");
     return read.ok() ? read.value() : std::vector<Rule>{};
   }();

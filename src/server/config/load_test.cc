@@ -285,7 +285,7 @@ TEST(ConfigText, TheExampleHasEveryKeyAndOnlyDefaults) {
 
 TEST(ConfigText, TheShippedFileIsTheExample) {
   std::stringstream shipped;
-  shipped << std::ifstream(testing::source_path("packaging/config.yaml")).rdbuf();
+  shipped << std::ifstream(source_path("packaging/config.yaml")).rdbuf();
   EXPECT_TRUE(shipped.str() == config_example()) << "renew it: hotcell config example > packaging/config.yaml";
 }
 
