@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/source_folder_testing.h"
 #include "core/policy/profile.h"
 #include "core/policy/validate.h"
 
@@ -12,7 +13,7 @@ namespace hotcell {
 namespace {
 
 TEST(ProfileReplay, EveryCorpusFileIsAValidPolicyOrAnErrorThatNamesItsFile) {
-  auto folder = std::filesystem::path(__FILE__).parent_path() / "../../../fuzz/corpus/profile";
+  auto folder = std::filesystem::path(source_path("fuzz/corpus/profile"));
   ProfileSearch search;
   search.read_files = false;
   int files = 0, accepted = 0;
