@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "core/policy/same_cell.h"
 #include "languages/common/warm.h"
 
 namespace hotcell {
@@ -36,7 +37,7 @@ Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const La
   ProgramSource source = stand_in(language);
   Request cold;
   TRY(plan_run(source, policy, raise, cold));
-  auto same = [&](const Kept& k) { return k.language == &language && k.policy == policy; };
+  auto same = [&](const Kept& k) { return k.language == &language && same_cell(k.policy, policy); };
   auto known = std::find_if(kept_.begin(), kept_.end(), same);
   if (known != kept_.end()) {
     TRY(launcher.park(policy, known->runtime, count));
@@ -77,7 +78,7 @@ void WarmRuntimes::offer(const ProgramSource& source, const Policy& policy, Requ
       auto there = k.env.find(e.first);
       return is_read_at_start(e.first) && (there == k.env.end() || there->second != e.second);
     });
-    if (late || !(k.policy == policy)) continue;
+    if (late || !same_cell(k.policy, policy)) continue;
     request.runtime = k.runtime;
     request.runtime_argv.assign(request.argv.begin() + static_cast<std::ptrdiff_t>(k.cold.size() - 1),
                                 request.argv.end());

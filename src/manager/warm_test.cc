@@ -171,6 +171,21 @@ public class Main {
   EXPECT_EQ(both.warm.verdict.exit_code, 1);
 }
 
+// The daemon keeps those that cut long output waiting; `hotcell run --daemon` wants the other way.
+TEST_F(Warm, LongOutputIsTheRequestsOwnBusiness) {
+  Policy cut = default_policy(), kill = default_policy();
+  cut.on_output = OnOutput::kTruncate;
+  kill.on_output = OnOutput::kKill;
+  keep("python", cut);
+  const std::string flood = "import time\nprint('x' * 3000000, flush=True)\ntime.sleep(0.3)\nraise SystemExit(3)";
+  auto both = run("python", flood, {}, {}, kill);
+  EXPECT_EQ(both.warm.verdict.reason, ExitReason::kOutput);
+  EXPECT_EQ(both.cold.verdict.reason, ExitReason::kOutput);
+  both = run("python", flood, {}, {}, cut);
+  EXPECT_EQ(both.warm.verdict.exit_code, 3);
+  EXPECT_EQ(both.warm.out.size(), cut.limits.output.n);
+}
+
 TEST_F(Warm, WhatItCannotServeIsStartedCold) {
   keep("java");
   const Language* java = find_language("java");
@@ -201,6 +216,12 @@ TEST_F(Warm, WhatItCannotServeIsStartedCold) {
   ASSERT_TRUE(plan_run(source, theirs, {true, true}, hash).ok());
   warm_.offer(source, theirs, hash);
   EXPECT_EQ(hash.runtime, nullptr);
+  theirs = default_policy();
+  theirs.limits.open_files = 64;
+  Request limited;
+  ASSERT_TRUE(plan_run(source, theirs, {true, true}, limited).ok());
+  warm_.offer(source, theirs, limited);
+  EXPECT_EQ(limited.runtime, nullptr);
 }
 
 }  // namespace

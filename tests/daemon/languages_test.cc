@@ -94,10 +94,9 @@ TEST_F(Languages, WhoWantsNoWaitingRuntimeHasNone) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(field(execute(cat("{", kCode, R"(,"profile":"cold"})")).body, "status"), "completed");
   EXPECT_EQ(hits(), before) << "by the profile";
   int code = -1;
-  auto by_daemon = [&](std::vector<std::string> more) {
-    // Those that wait have the daemon's own way with long output, which is to cut it.
+  auto by_daemon = [&](std::vector<std::string> more, std::string program = "print(1)") {
     std::vector<std::string> argv = {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", "/usr/bin/env", cat("HOTCELL_LISTEN=127.0.0.1:", port),
-                                     cat("HOME=", home_), hotcell_path(), "run", "--daemon", "--on-output", "truncate", "--language", "python", "-c", "print(1)"};
+                                     cat("HOME=", home_), hotcell_path(), "run", "--daemon", "--language", "python", "-c", program};
     argv.insert(argv.begin() + 9, more.begin(), more.end());
     return shell_output(argv, "", &code);
   };
@@ -105,6 +104,16 @@ TEST_F(Languages, WhoWantsNoWaitingRuntimeHasNone) {
   EXPECT_EQ(hits(), before) << "by the option";
   EXPECT_EQ(by_daemon({}), "1\n");
   EXPECT_GT(hits(), before) << "it has waited all the time";
+  // Those that wait were started with the daemon's own way with long output, which is to cut it; the request's counts.
+  for (auto [mode, exit] : {std::pair("kill", 137), {"truncate", 3}}) {
+    before = hits();
+    for (int i = 0; i < 60 && hits() == before; ++i) {
+      by_daemon({"--on-output", mode}, "import time\nprint('x' * 3000000, flush=True)\ntime.sleep(0.5)\nexit(3)");
+      EXPECT_EQ(code, exit) << mode;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    EXPECT_GT(hits(), before) << mode;
+  }
   auto refused = by_daemon({"--explain-denials"});
   EXPECT_EQ(code, 125) << refused;
   EXPECT_NE(refused.find("--explain-denials with --daemon needs --json"), std::string::npos) << refused;

@@ -106,6 +106,30 @@ TEST_F(Runtimes, WithoutOneTheRequestIsStartedColdAndAPolicyOfItsOwnIsNeverServe
   EXPECT_EQ(run(request("echo warm\n")).out, "warm\n");
 }
 
+// What becomes of long output is the request's own: it is minded out here, and nothing of a cell is made from it.
+TEST_F(Runtimes, AreServedWhateverTheRequestSaysOfLongOutput) {
+  policy_.limits.output = Bytes{1000};
+  const std::string flood = "i=0; while [ $i -lt 200 ]; do echo 0123456789; i=$((i+1)); done; exec >&-; sleep 0.3; exit 3\n";
+  for (OnOutput parked : {OnOutput::kKill, OnOutput::kTruncate})
+    for (OnOutput asked : {OnOutput::kKill, OnOutput::kTruncate}) {
+      policy_.on_output = parked;
+      park(1);
+      policy_.on_output = asked;
+      ASSERT_EQ(launcher_->parked(policy_, *runtime_), 1u);
+      for (bool warm : {true, false}) {
+        Request r = request(flood);
+        r.argv = {"/bin/sh", "/work/main.sh"};
+        if (!warm) r.runtime = nullptr;
+        Report report = run(std::move(r));
+        EXPECT_EQ(exit_reason(report), asked == OnOutput::kKill ? "output" : "exited") << describe(report);
+        EXPECT_TRUE(asked == OnOutput::kKill || report.verdict.exit_code == 3) << describe(report);
+        EXPECT_EQ(report.out.size(), 1000u);
+        EXPECT_TRUE(!warm || launcher_->parked(policy_, *runtime_) == 0) << "it was served by the one that waited";
+      }
+      ASSERT_TRUE(launcher_->park(policy_, runtime_, 0).ok());
+    }
+}
+
 TEST_F(Runtimes, ClocksBeginWithTheRequest) {
   policy_.limits.wall = std::chrono::seconds(1);
   park(1);
