@@ -82,6 +82,8 @@ TEST_F(Languages, RuntimesWaitForTheProfilesThatTheConfigurationNames) {
   EXPECT_EQ(field(cold.body, "stdout"), "False\\n") << cold.body;
   EXPECT_TRUE(becomes_warm(R"j({"language":"python","profile":"data-science","code":"import numpy\nprint(numpy.arange(4).sum())"})j", &said));
   EXPECT_EQ(said, "6\\n");
+  EXPECT_TRUE(becomes_warm(R"j({"language":"python","rich":true,"code":"print(1)\n6 * 7"})j", &said)) << "what shows more than text is served, too";
+  EXPECT_EQ(said, "1\\n");
 }
 
 TEST_F(Languages, WhoWantsNoWaitingRuntimeHasNone) {
