@@ -3,6 +3,11 @@
 #include "support/cells.h"
 #include "support/leak_check.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <thread>
 
 namespace hotcell::testing {
@@ -128,6 +133,31 @@ TEST_F(Runtimes, AreServedWhateverTheRequestSaysOfLongOutput) {
       }
       ASSERT_TRUE(launcher_->park(policy_, runtime_, 0).ok());
     }
+}
+
+// Something was mounted on the host since: who waits shows what it had, and the next request will not be given one. As an
+// ordinary user nothing can be mounted, and the one that waits is given.
+TEST_F(Runtimes, OneThatNobodyWillBeGivenDoesNotCount) {
+  TempDir dir;
+  pid_t child = ::fork();
+  if (child == 0) {
+    // A mount table of its own, which nobody else changes.
+    if (::geteuid() == 0 && (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)) ::_exit(100);
+    auto made = Launcher::create();
+    if (!made.ok()) ::_exit(101);
+    launcher_ = std::move(made).value();
+    park(1);
+    const bool mounted = ::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, nullptr) == 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is not looked at for every request
+    const std::size_t counted = launcher_->parked(policy_, *runtime_);
+    const bool given = run(request("echo warm\n")).out == "warm\n";
+    launcher_.reset();
+    if (mounted != (::geteuid() == 0)) ::_exit(102);
+    ::_exit(counted == (given ? 1u : 0u) ? 0 : 103);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << WEXITSTATUS(status);
 }
 
 TEST_F(Runtimes, ClocksBeginWithTheRequest) {

@@ -211,12 +211,14 @@ class LauncherImpl final : public Launcher {
 
   std::size_t count_parked(const Policy& policy, const Runtime* runtime) const {
     const Stock* stock = find_stock(policy, runtime);
-    return stock == nullptr ? 0 : stock->ready.size();
+    return stock == nullptr || !is_fresh(*stock) ? 0 : stock->ready.size();  // the others will be discarded, not given
   }
+
+  bool is_fresh(const Stock& stock) const { return stock.kept->no_template || parts_.up_to_date(*stock.kept); }
 
   // Parked cells of a plan that is out of date show what the host had; false: this request shall make its own.
   bool keep_fresh(Stock& stock) {
-    if (stock.kept->no_template || parts_.up_to_date(*stock.kept)) return true;
+    if (is_fresh(stock)) return true;
     auto kept = parts_.plan_for(stock.policy());
     if (!kept) return false;
     while (!stock.ready.empty()) {
@@ -502,7 +504,7 @@ class LauncherImpl final : public Launcher {
   bool sweep_ = false;
   Host host_;
   sys::Fd init_, epoll_, timer_;
-  Parts parts_;
+  mutable Parts parts_;  // which notes when it was looked whether a plan is up to date
   std::optional<Clock::time_point> armed_;
   Clock::time_point last_busy_{}, next_look_{};  // the latter: at what dead cells have left
   std::map<RunId, std::unique_ptr<Run>> runs_;
