@@ -99,6 +99,7 @@ struct WarmRecipe {
   Result<void> (*prepare)(const BuildInput&, std::span<const OutputFile> helper, RunStep&) = nullptr;
   std::string_view source;    // a program of ours in this language that must be compiled first
   bool arguments = true;      // can be given arguments and variables when it is running already
+  bool (*rich)(const Policy&) = nullptr;  // can be told to show more than text (Request::rich) by then; null: never
 };
 
 struct Language {

@@ -44,7 +44,8 @@ class Launcher {
   virtual std::size_t running() const = 0;
   virtual int poll_fd() const = 0;     // readable when step() has something to do
 
-  // Keep `count` finished cells waiting for requests of exactly this policy; step() refills in idle time.
+  // Keep `count` finished cells waiting for requests of exactly this policy; native ones serve those with another
+  // Policy::on_output, too. step() refills in idle time.
   virtual Result<void> park(const Policy& policy, std::size_t count) = 0;
   virtual std::size_t parked(const Policy& policy) const = 0;
 

@@ -60,6 +60,19 @@ TEST(Engine, TheFirstErrorHasItsPlace) {
   EXPECT_EQ(f->snippet, "y = = 2");
 }
 
+TEST(Engine, AGoFileWithoutItsPackageIsNeverClean) {
+  EXPECT_TRUE(verify("go", "// A comment first.\npackage main\n\nfunc main() {}\n").safe);
+  Verification v = verify("go", "// A comment first.\nfunc main() {}\n");
+  EXPECT_TRUE(v.unverifiable && !v.safe);
+  const Finding* f = find(v, "unverifiable");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->severity, "error");
+  EXPECT_EQ(f->line, 2);
+  v = verify("go", "import \"os/exec\"\n\nfunc main() {\n\texec.Command(\"sh\").Run()\n}\n");
+  EXPECT_TRUE(v.unverifiable);
+  EXPECT_GT(v.findings.size(), 1u) << "what it imports and calls is judged all the same";
+}
+
 bool is_read(const Verification& v) {
   return std::none_of(v.findings.begin(), v.findings.end(), [](const Finding& f) {
     return f.message.find("cannot be read as") != f.message.npos || f.message.find("is not whole") != f.message.npos;

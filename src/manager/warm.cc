@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "core/policy/same_cell.h"
 #include "languages/common/warm.h"
 
 namespace hotcell {
@@ -36,7 +37,13 @@ Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const La
   ProgramSource source = stand_in(language);
   Request cold;
   TRY(plan_run(source, policy, raise, cold));
-  auto same = [&](const Kept& k) { return k.language == &language && k.policy == policy; };
+  Request rich;
+  rich.rich = true;
+  if (language.warm.rich != nullptr && language.warm.rich(policy)) {
+    Policy same = policy;
+    TRY(plan_run(source, same, raise, rich));
+  }
+  auto same = [&](const Kept& k) { return k.language == &language && same_cell(k.policy, policy); };
   auto known = std::find_if(kept_.begin(), kept_.end(), same);
   if (known != kept_.end()) {
     TRY(launcher.park(policy, known->runtime, count));
@@ -61,26 +68,29 @@ Result<void> WarmRuntimes::keep(Launcher& launcher, Pipeline& pipeline, const La
   runtime->env = std::move(step.env);
   for (auto& f : step.extra) runtime->files.push_back({std::move(f.name), std::move(f.text), 0644});
   TRY(launcher.park(policy, runtime, count));
-  kept_.push_back({&language, std::move(policy), std::move(cold.argv), std::move(cold.env), std::move(runtime)});
+  kept_.push_back({&language, std::move(policy), std::move(cold.argv), std::move(rich.argv), std::move(cold.env),
+                   std::move(runtime)});
   return {};
 }
 
 void WarmRuntimes::offer(const ProgramSource& source, const Policy& policy, Request& request) const {
   for (const auto& k : kept_) {
-    if (k.language != source.language || k.cold.size() > request.argv.size() ||
-        !std::equal(k.cold.begin(), k.cold.end(), request.argv.begin()))
+    const auto& cold = request.rich ? k.rich : k.cold;
+    if (k.language != source.language || cold.empty() || cold.size() > request.argv.size() ||
+        !std::equal(cold.begin(), cold.end(), request.argv.begin()))
       continue;
     bool plain =
-        request.argv.size() == k.cold.size() && request.env == k.env && request.workdir.empty() && request.id.empty();
+        request.argv.size() == cold.size() && request.env == k.env && request.workdir.empty() && request.id.empty();
     if (!k.language->warm.arguments && !plain) continue;
     bool late = std::any_of(request.env.begin(), request.env.end(), [&](const auto& e) {
       auto there = k.env.find(e.first);
       return is_read_at_start(e.first) && (there == k.env.end() || there->second != e.second);
     });
-    if (late || !(k.policy == policy)) continue;
+    if (late || !same_cell(k.policy, policy)) continue;
     request.runtime = k.runtime;
-    request.runtime_argv.assign(request.argv.begin() + static_cast<std::ptrdiff_t>(k.cold.size() - 1),
-                                request.argv.end());
+    // From the program on; what stands before it has been said when the runtime was started. A runner of ours has not.
+    const std::size_t begin = request.rich ? 1 : cold.size() - 1;
+    request.runtime_argv.assign(request.argv.begin() + static_cast<std::ptrdiff_t>(begin), request.argv.end());
     return;
   }
 }

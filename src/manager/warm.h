@@ -22,7 +22,7 @@ class WarmRuntimes {
   struct Kept {
     const Language* language = nullptr;
     Policy policy;
-    std::vector<std::string> cold;  // how the same program would be started without it
+    std::vector<std::string> cold, rich;  // how the same program would be started without it; rich: empty if it cannot
     std::map<std::string, std::string> env;
     std::shared_ptr<const Runtime> runtime;
   };

@@ -33,7 +33,7 @@ class Warm : public ::testing::Test {
 
   // The same program twice: where a runtime waits, and where none does.
   Both run(std::string_view name, std::string text, std::vector<std::string> args = {}, std::string input = {},
-           Policy policy = default_policy()) {
+           Policy policy = default_policy(), bool rich = false) {
     Both both;
     const Language* language = find_language(name);
     ProgramSource source;
@@ -45,6 +45,7 @@ class Warm : public ::testing::Test {
       Request request;
       if (language->warm.arguments) request.id = "an-id";
       request.argv = args;
+      request.rich = rich;
       if (!input.empty()) request.stdin_source = StdinBytes{input};
       auto planned = plan_run(source, theirs, {true, true}, request);
       EXPECT_TRUE(planned.ok());
@@ -67,6 +68,14 @@ class Warm : public ::testing::Test {
     EXPECT_EQ(both.warm.verdict.signal, both.cold.verdict.signal);
     return both;
   }
+
+  // The same of programs that show more than text: also what they have shown.
+  Both run_rich(std::string text, Policy policy = default_policy()) {
+    auto both = run("python", std::move(text), {"one", "two words"}, "from stdin", std::move(policy), true);
+    EXPECT_EQ(shown(both.warm), shown(both.cold));
+    return both;
+  }
+  static std::string shown(const Report& report) { return report.files.empty() ? "(nothing)" : report.files[0].bytes; }
 
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Pipeline> pipeline_;
@@ -115,6 +124,91 @@ TEST_F(Warm, AListOfImportsIsHeldTheSame) {
   EXPECT_NE(both.warm.err.find("line 3, in <module>"), std::string::npos) << both.warm.err;
   EXPECT_NE(both.warm.err.find("import of 'random' is not allowed by profile listed"), std::string::npos)
       << both.warm.err;
+}
+
+TEST_F(Warm, RichPythonLooksTheSame) {
+  keep("python");
+  auto both = run_rich(R"(from __future__ import annotations
+"no docstring"
+import os, sys
+print(__name__, __file__, __doc__, sys.argv, sys.orig_argv, sys.path, os.getcwd(), sorted(os.environ.items()))
+print(sorted(globals()), sorted(os.listdir(".")), sorted(m for m in sys.modules if m != "sitecustomize"))
+print(sorted(sys.path_importer_cache), len(sys.meta_path), sys.stdin.read(), sys.modules["__main__"].__dict__ is globals())
+frame = sys._getframe()
+while frame is not None:
+    print(frame.f_code.co_filename, frame.f_code.co_name)
+    frame = frame.f_back
+class Last:
+    def __del__(self): print("deleted")
+last = Last()
+import atexit, runpy
+print(runpy.__file__)
+atexit.register(lambda: print("at exit"))
+def f(x): return x / 0
+try:
+    f(1)
+except ZeroDivisionError as error:
+    print(error)
+class Shown:
+    def _repr_html_(self): return "<b>"
+    def __repr__(self): return "shown"
+Shown()
+)");
+  EXPECT_EQ(shown(both.warm), "html value.html 3\n<b>text value.txt 5\nshown") << both.warm.err;
+  EXPECT_NE(both.warm.out.find("['/work/main.py', 'one', 'two words']"), std::string::npos) << both.warm.out;
+  EXPECT_EQ(both.warm.verdict.exit_code, 0);
+}
+
+TEST_F(Warm, RichPythonEndsTheSame) {
+  keep("python");
+  EXPECT_EQ(run_rich("raise SystemExit(42)").warm.verdict.exit_code, 42);
+  EXPECT_EQ(run_rich("import sys; sys.exit('words')").warm.err, "words\n");
+  EXPECT_EQ(run_rich("import os; os.abort()").warm.verdict.signal, 6);
+  EXPECT_EQ(run_rich("raise KeyboardInterrupt").warm.verdict.signal, 2);
+  EXPECT_NE(run_rich("x = (").warm.err.find("SyntaxError"), std::string::npos);
+  EXPECT_NE(run_rich("def f(): return 1 / 0\n\nf()").warm.err.find("line 3, in <module>"), std::string::npos);
+  EXPECT_EQ(run_rich("import sys\nsys.excepthook = lambda *a: print('mine', a[0])\n1 / 0").warm.err, "");
+  EXPECT_EQ(run_rich("import threading, time\ndef f():\n  time.sleep(0.1)\n  print('thread')\nthreading.Thread(target=f).start()").warm.out,
+            "thread\n");
+  EXPECT_EQ(run_rich("import os\nif os.fork() == 0: os._exit(0)\nos.wait()[1]").warm.verdict.exit_code, 0);
+  EXPECT_EQ(shown(run_rich("").warm), "(nothing)");
+}
+
+TEST_F(Warm, RichPythonUnderAListOfImportsIsTheSame) {
+  Policy policy = default_policy();
+  policy.name = "listed";
+  policy.imports_allowed = {"math", "sys"};
+  keep("python", policy);
+  auto both = run_rich("import math\n40 + len([math.pi]) + 1", policy);
+  EXPECT_EQ(shown(both.warm), "text value.txt 2\n42") << both.warm.err;
+  both = run_rich("import runpy\n", policy);
+  EXPECT_NE(both.warm.err.find("import of 'runpy' is not allowed by profile listed"), std::string::npos) << both.warm.err;
+  EXPECT_EQ(both.warm.verdict.exit_code, 1);
+}
+
+// Pyplot that was there before anybody wanted its figures. Those known to bring it serve none that want them, since they
+// have missed fonts on stderr by then; here it comes with something else, and nobody looks for fonts.
+TEST_F(Warm, FiguresOfWhatWasImportedInAdvance) {
+  const Language* python = find_language("python");
+  Policy policy = default_policy();
+  for (const char* name : {"matplotlib", "matplotlib.pyplot", "seaborn"}) {
+    policy.preimport = {"json", name};
+    EXPECT_FALSE(python->warm.rich(policy)) << name;
+  }
+  policy.preimport = {"contourpy.util.mpl_renderer"};
+  policy.env.set["FONTCONFIG_FILE"] = "/nosuch";
+  EXPECT_TRUE(python->warm.rich(policy));
+  keep("python", policy);
+  auto both = run("python",
+                  "import sys\nbefore = 'matplotlib.pyplot' in sys.modules\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\n"
+                  "plt.show()\nprint(plt.get_fignums())\nplt.figure()\nbefore",
+                  {}, {}, policy, true);
+  for (const auto* report : {&both.warm, &both.cold}) {
+    EXPECT_EQ(report->out, "[]\n") << report->err;
+    EXPECT_NE(shown(*report).find("png figure-1.png"), std::string::npos);
+    EXPECT_NE(shown(*report).find("png figure-2.png"), std::string::npos);
+  }
+  EXPECT_NE(shown(both.warm).find("value.txt 4\nTrue"), std::string::npos) << "or it was not there in advance";
 }
 
 TEST_F(Warm, EachPythonHasItsOwnRandomness) {
@@ -171,6 +265,21 @@ public class Main {
   EXPECT_EQ(both.warm.verdict.exit_code, 1);
 }
 
+// The daemon keeps those that cut long output waiting; `hotcell run --daemon` wants the other way.
+TEST_F(Warm, LongOutputIsTheRequestsOwnBusiness) {
+  Policy cut = default_policy(), kill = default_policy();
+  cut.on_output = OnOutput::kTruncate;
+  kill.on_output = OnOutput::kKill;
+  keep("python", cut);
+  const std::string flood = "import time\nprint('x' * 3000000, flush=True)\ntime.sleep(0.3)\nraise SystemExit(3)";
+  auto both = run("python", flood, {}, {}, kill);
+  EXPECT_EQ(both.warm.verdict.reason, ExitReason::kOutput);
+  EXPECT_EQ(both.cold.verdict.reason, ExitReason::kOutput);
+  both = run("python", flood, {}, {}, cut);
+  EXPECT_EQ(both.warm.verdict.exit_code, 3);
+  EXPECT_EQ(both.warm.out.size(), cut.limits.output.n);
+}
+
 TEST_F(Warm, WhatItCannotServeIsStartedCold) {
   keep("java");
   const Language* java = find_language("java");
@@ -201,6 +310,12 @@ TEST_F(Warm, WhatItCannotServeIsStartedCold) {
   ASSERT_TRUE(plan_run(source, theirs, {true, true}, hash).ok());
   warm_.offer(source, theirs, hash);
   EXPECT_EQ(hash.runtime, nullptr);
+  theirs = default_policy();
+  theirs.limits.open_files = 64;
+  Request limited;
+  ASSERT_TRUE(plan_run(source, theirs, {true, true}, limited).ok());
+  warm_.offer(source, theirs, limited);
+  EXPECT_EQ(limited.runtime, nullptr);
 }
 
 }  // namespace

@@ -82,6 +82,8 @@ TEST_F(Languages, RuntimesWaitForTheProfilesThatTheConfigurationNames) {
   EXPECT_EQ(field(cold.body, "stdout"), "False\\n") << cold.body;
   EXPECT_TRUE(becomes_warm(R"j({"language":"python","profile":"data-science","code":"import numpy\nprint(numpy.arange(4).sum())"})j", &said));
   EXPECT_EQ(said, "6\\n");
+  EXPECT_TRUE(becomes_warm(R"j({"language":"python","rich":true,"code":"print(1)\n6 * 7"})j", &said)) << "what shows more than text is served, too";
+  EXPECT_EQ(said, "1\\n");
 }
 
 TEST_F(Languages, WhoWantsNoWaitingRuntimeHasNone) {
@@ -94,10 +96,9 @@ TEST_F(Languages, WhoWantsNoWaitingRuntimeHasNone) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(field(execute(cat("{", kCode, R"(,"profile":"cold"})")).body, "status"), "completed");
   EXPECT_EQ(hits(), before) << "by the profile";
   int code = -1;
-  auto by_daemon = [&](std::vector<std::string> more) {
-    // Those that wait have the daemon's own way with long output, which is to cut it.
+  auto by_daemon = [&](std::vector<std::string> more, std::string program = "print(1)") {
     std::vector<std::string> argv = {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", "/usr/bin/env", cat("HOTCELL_LISTEN=127.0.0.1:", port),
-                                     cat("HOME=", home_), hotcell_path(), "run", "--daemon", "--on-output", "truncate", "--language", "python", "-c", "print(1)"};
+                                     cat("HOME=", home_), hotcell_path(), "run", "--daemon", "--language", "python", "-c", program};
     argv.insert(argv.begin() + 9, more.begin(), more.end());
     return shell_output(argv, "", &code);
   };
@@ -105,6 +106,16 @@ TEST_F(Languages, WhoWantsNoWaitingRuntimeHasNone) {
   EXPECT_EQ(hits(), before) << "by the option";
   EXPECT_EQ(by_daemon({}), "1\n");
   EXPECT_GT(hits(), before) << "it has waited all the time";
+  // Those that wait were started with the daemon's own way with long output, which is to cut it; the request's counts.
+  for (auto [mode, exit] : {std::pair("kill", 137), {"truncate", 3}}) {
+    before = hits();
+    for (int i = 0; i < 60 && hits() == before; ++i) {
+      by_daemon({"--on-output", mode}, "import time\nprint('x' * 3000000, flush=True)\ntime.sleep(0.5)\nexit(3)");
+      EXPECT_EQ(code, exit) << mode;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    EXPECT_GT(hits(), before) << mode;
+  }
   auto refused = by_daemon({"--explain-denials"});
   EXPECT_EQ(code, 125) << refused;
   EXPECT_NE(refused.find("--explain-denials with --daemon needs --json"), std::string::npos) << refused;

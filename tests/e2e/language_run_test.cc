@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "e2e/cli.h"
 #include "e2e/json.h"
@@ -217,6 +219,29 @@ TEST_F(LanguageRun, WithoutNamespaces) {
   auto java = hotcell({"run", "--backend", "landlock",
                        file("Hi.java", "public class Hi { public static void main(String[] a) { System.out.println(\"java\"); } }\n")});
   EXPECT_EQ(java.out, "java\n") << java.describe();
+}
+
+// There it is the host's own /etc: readable is what a made one would have been made of, and no more.
+TEST_F(LanguageRun, WithoutNamespacesOnlySettingsOfRuntimesAreSeenOfEtc) {
+  std::vector<std::string> settings, others;
+  for (const auto& entry : std::filesystem::directory_iterator("/etc"))
+    if (std::string name = entry.path(); name.starts_with("/etc/java-") && name.ends_with("-openjdk"))
+      for (const char* file : {"/net.properties", "/security/java.security"}) settings.push_back(name + file);
+  ASSERT_FALSE(settings.empty());
+  for (const char* name : {"/etc/shadow", "/etc/gshadow", "/etc/fstab", "/etc/debian_version", "/etc/hosts", "/etc/hostname", "/etc/login.defs",
+                           "/etc/shells", "/etc/ssh/ssh_config", "/etc/ssh/sshd_config", "/etc/apt/sources.list"})
+    if (std::ifstream(name).peek() != std::char_traits<char>::eof()) others.push_back(name);
+  ASSERT_FALSE(others.empty()) << "the control: nothing could be read outside either";
+  auto seen = [](const std::vector<std::string>& files) {
+    std::vector<std::string> words = {"run", "--backend", "landlock", "--", "/bin/sh", "-c",
+                                      "for f; do head -c1 \"$f\" >/dev/null 2>&1 && echo \"$f\"; (: >>\"$f\") 2>/dev/null && echo written; done; ls /etc 2>/dev/null", "sh"};
+    words.insert(words.end(), files.begin(), files.end());
+    return hotcell(words).out;
+  };
+  std::string all;
+  for (const auto& name : settings) all += name + "\n";
+  EXPECT_EQ(seen(settings), all);
+  EXPECT_EQ(seen(others), "");
 }
 
 TEST_F(LanguageRun, AFolderWithoutAManifestIsNoProgram) {

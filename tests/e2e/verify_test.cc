@@ -57,6 +57,9 @@ TEST_F(Verify, WhatCannotBeReadIsTwo) {
   EXPECT_EQ(hotcell({"verify", "--language", "cobol", file("a.py", "x = 1\n")}).code, 2);
   EXPECT_EQ(hotcell({"verify", file("words", "hello\n")}).code, 2);
   EXPECT_EQ(hotcell({"verify", file("b.py", "# coding: utf-7\nx = 1\n")}).code, 2);
+  auto fragment = hotcell({"verify", file("a.go", "func main() {\n\tprintln(1)\n}\n")});
+  EXPECT_EQ(fragment.code, 2) << fragment.describe();
+  EXPECT_NE(fragment.out.find("package clause"), std::string::npos) << fragment.out;
   auto called = hotcell({"verify", "--json", file("c.py", "(")});
   EXPECT_EQ(Json(called.out).text("findings/0/rule"), "unverifiable") << called.describe();
 }

@@ -3,6 +3,11 @@
 #include "support/cells.h"
 #include "support/leak_check.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <thread>
 
 namespace hotcell::testing {
@@ -104,6 +109,55 @@ TEST_F(Runtimes, WithoutOneTheRequestIsStartedColdAndAPolicyOfItsOwnIsNeverServe
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().out, "cold\n");
   EXPECT_EQ(run(request("echo warm\n")).out, "warm\n");
+}
+
+// What becomes of long output is the request's own: it is minded out here, and nothing of a cell is made from it.
+TEST_F(Runtimes, AreServedWhateverTheRequestSaysOfLongOutput) {
+  policy_.limits.output = Bytes{1000};
+  const std::string flood = "i=0; while [ $i -lt 200 ]; do echo 0123456789; i=$((i+1)); done; exec >&-; sleep 0.3; exit 3\n";
+  for (OnOutput parked : {OnOutput::kKill, OnOutput::kTruncate})
+    for (OnOutput asked : {OnOutput::kKill, OnOutput::kTruncate}) {
+      policy_.on_output = parked;
+      park(1);
+      policy_.on_output = asked;
+      ASSERT_EQ(launcher_->parked(policy_, *runtime_), 1u);
+      for (bool warm : {true, false}) {
+        Request r = request(flood);
+        r.argv = {"/bin/sh", "/work/main.sh"};
+        if (!warm) r.runtime = nullptr;
+        Report report = run(std::move(r));
+        EXPECT_EQ(exit_reason(report), asked == OnOutput::kKill ? "output" : "exited") << describe(report);
+        EXPECT_TRUE(asked == OnOutput::kKill || report.verdict.exit_code == 3) << describe(report);
+        EXPECT_EQ(report.out.size(), 1000u);
+        EXPECT_TRUE(!warm || launcher_->parked(policy_, *runtime_) == 0) << "it was served by the one that waited";
+      }
+      ASSERT_TRUE(launcher_->park(policy_, runtime_, 0).ok());
+    }
+}
+
+// Something was mounted on the host since: who waits shows what it had, and the next request will not be given one. As an
+// ordinary user nothing can be mounted, and the one that waits is given.
+TEST_F(Runtimes, OneThatNobodyWillBeGivenDoesNotCount) {
+  TempDir dir;
+  pid_t child = ::fork();
+  if (child == 0) {
+    // A mount table of its own, which nobody else changes.
+    if (::geteuid() == 0 && (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)) ::_exit(100);
+    auto made = Launcher::create();
+    if (!made.ok()) ::_exit(101);
+    launcher_ = std::move(made).value();
+    park(1);
+    const bool mounted = ::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, nullptr) == 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is not looked at for every request
+    const std::size_t counted = launcher_->parked(policy_, *runtime_);
+    const bool given = run(request("echo warm\n")).out == "warm\n";
+    launcher_.reset();
+    if (mounted != (::geteuid() == 0)) ::_exit(102);
+    ::_exit(counted == (given ? 1u : 0u) ? 0 : 103);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << WEXITSTATUS(status);
 }
 
 TEST_F(Runtimes, ClocksBeginWithTheRequest) {

@@ -283,8 +283,9 @@ void Cell::allow_cpu_time() {
   ::syscall(SYS_prlimit64, program_, RLIMIT_CPU, &most, nullptr);
 }
 
-Result<void> Cell::start(Request request) {
+Result<void> Cell::start(Request request, OnOutput past_limit) {
   bool warm = state_ == State::kWarm;
+  past_limit_ = past_limit;
   request_ = std::move(request);
   if (request_.argv.empty() || request_.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
   for (const auto* list : {&request_.argv, &request_.runtime_argv})

@@ -67,7 +67,7 @@ class Cell {
 
   Result<void> warm_up(const Runtime& runtime, std::string id);  // parked → warming: the runtime is started
   Result<void> on_warm();                          // warming → warm: it says that it waits for its orders
-  Result<void> start(Request request);             // parked or warm → running
+  Result<void> start(Request request, OnOutput past_limit);  // parked or warm → running
   void kill(ExitReason reason);                    // the whole tree; the first reason stands
   Result<void> freeze(bool frozen);
   void attend();                                   // its usage is looked at often again
@@ -133,6 +133,7 @@ class Cell {
   Nanoseconds cpu_before_{0};                      // what a runtime used before it was asked for
   std::vector<InputFile> runtime_files_;           // removed before the program comes
   Request request_;
+  OnOutput past_limit_ = OnOutput::kKill;          // the request's: the plan may be one that others made (same_cell)
   std::unique_ptr<OutputBuffer> stdout_, stderr_;
   std::optional<ExitReason> killed_for_;
   std::optional<int> wait_status_;

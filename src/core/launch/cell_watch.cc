@@ -134,7 +134,7 @@ void Cell::on_output(Stream stream, bool draining) {
     }
     std::string_view kept = buffer.append({chunk, static_cast<std::size_t>(n)});
     if (!kept.empty() && request_.on_output) request_.on_output(stream, kept);
-    if (buffer.truncated() && plan_->policy.on_output == OnOutput::kKill) {
+    if (buffer.truncated() && past_limit_ == OnOutput::kKill) {
       kill(ExitReason::kOutput);
       if (!draining) return;
     }

@@ -18,6 +18,7 @@
 #include "core/launch/init_image.h"
 #include "core/launch/parts.h"
 #include "core/launch/workspace.h"
+#include "core/policy/same_cell.h"
 #include "sys/epoll.h"
 #include "sys/file.h"
 #include "sys/uuid.h"
@@ -33,13 +34,14 @@ constexpr Cell::Source kSources[] = {Cell::Source::kProg,        Cell::Source::k
 struct Run {
   std::unique_ptr<Cell> cell;
   std::optional<Request> request;  // until the cell is ready for it
+  OnOutput past_limit = OnOutput::kKill;  // of that request
   Launcher::Done done;
   RunId id = 0;
   std::uint64_t stock = 0;         // nobody waits: it is to be parked there
   bool for_stock() const { return stock != 0; }
 };
 
-// Cells of one policy, finished and waiting; each with the runtime started, if there is one.
+// Cells of one policy (same_cell), finished and waiting; each with the runtime started, if there is one.
 struct Stock {
   std::uint64_t id = 0;
   std::shared_ptr<const Runtime> runtime;
@@ -79,12 +81,14 @@ class LauncherImpl final : public Launcher {
 
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
     last_busy_ = Clock::now();
-    if (Stock* stock = stock_with_cells(policy, request.runtime.get())) return hand_over(*stock, std::move(request), std::move(done));
+    if (Stock* stock = stock_with_cells(policy, request.runtime.get()))
+      return hand_over(*stock, std::move(request), policy.on_output, std::move(done));
     TRY(give_id(request));
     TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
     const auto* socket = std::get_if<StdinSocket>(&request.stdin_source);
     TRY_SET(Run * run, spawn(*kept, false, request.outer.get(), socket == nullptr ? -1 : socket->fd));
     run->request = std::move(request);
+    run->past_limit = policy.on_output;
     run->done = std::move(done);
     return run->id;
   }
@@ -186,7 +190,7 @@ class LauncherImpl final : public Launcher {
     return {};
   }
 
-  Result<RunId> hand_over(Stock& stock, Request request, Done done) {
+  Result<RunId> hand_over(Stock& stock, Request request, OnOutput past_limit, Done done) {
     Run& run = *runs_.at(stock.ready.front());
     // A runtime has been told an id when it was started, and not every kind can be told another.
     if (request.id.empty() && stock.runtime) request.id = run.cell->id();
@@ -195,7 +199,7 @@ class LauncherImpl final : public Launcher {
     stock.lost = 0;
     run.stock = 0;
     run.done = std::move(done);
-    if (auto begun = run.cell->start(std::move(request)); !begun) {
+    if (auto begun = run.cell->start(std::move(request), past_limit); !begun) {
       run.cell->fail(std::move(begun).error());
     } else {
       set_up_stdin(run);
@@ -207,12 +211,14 @@ class LauncherImpl final : public Launcher {
 
   std::size_t count_parked(const Policy& policy, const Runtime* runtime) const {
     const Stock* stock = find_stock(policy, runtime);
-    return stock == nullptr ? 0 : stock->ready.size();
+    return stock == nullptr || !is_fresh(*stock) ? 0 : stock->ready.size();  // the others will be discarded, not given
   }
+
+  bool is_fresh(const Stock& stock) const { return stock.kept->no_template || parts_.up_to_date(*stock.kept); }
 
   // Parked cells of a plan that is out of date show what the host had; false: this request shall make its own.
   bool keep_fresh(Stock& stock) {
-    if (stock.kept->no_template || parts_.up_to_date(*stock.kept)) return true;
+    if (is_fresh(stock)) return true;
     auto kept = parts_.plan_for(stock.policy());
     if (!kept) return false;
     while (!stock.ready.empty()) {
@@ -235,7 +241,7 @@ class LauncherImpl final : public Launcher {
   Stock* find_stock(const Policy& policy, const Runtime* runtime) const {
     for (auto& s : stocks_) {
       bool same = runtime == nullptr ? !s->runtime : s->runtime && (s->runtime.get() == runtime || *s->runtime == *runtime);
-      if (same && s->policy() == policy) return s.get();
+      if (same && same_cell(s->policy(), policy)) return s.get();
     }
     return nullptr;
   }
@@ -345,7 +351,7 @@ class LauncherImpl final : public Launcher {
 
   Result<void> on_ready(Run& run) {
     if (!run.for_stock()) {
-      TRY(run.cell->start(*std::move(run.request)));
+      TRY(run.cell->start(*std::move(run.request), run.past_limit));
       run.request.reset();
       set_up_stdin(run);
       return {};
@@ -498,7 +504,7 @@ class LauncherImpl final : public Launcher {
   bool sweep_ = false;
   Host host_;
   sys::Fd init_, epoll_, timer_;
-  Parts parts_;
+  mutable Parts parts_;  // which notes when it was looked whether a plan is up to date
   std::optional<Clock::time_point> armed_;
   Clock::time_point last_busy_{}, next_look_{};  // the latter: at what dead cells have left
   std::map<RunId, std::unique_ptr<Run>> runs_;

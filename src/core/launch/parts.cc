@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "core/policy/same_cell.h"
+
 namespace hotcell {
 namespace {
 
@@ -50,7 +52,7 @@ Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
   bool native = backend_ == BackendKind::kNative;
   bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty() && !policy.lasting;
   for (std::size_t i = kept_.size(); keep && i-- > 0;) {
-    if (kept_[i]->plan->policy != policy) continue;
+    if (!same_cell(kept_[i]->plan->policy, policy)) continue;
     if (!up_to_date(*kept_[i])) {
       kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
       break;

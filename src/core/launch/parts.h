@@ -24,7 +24,8 @@ class Parts {
  public:
   void open(const Host* host, int init_fd, BackendKind backend);
 
-  // Made anew when a file that it shows has been replaced on the host since, or something was mounted there.
+  // One for the same cell (same_cell). Made anew when a file that it shows has been replaced on the host since, or
+  // something was mounted there.
   Result<std::shared_ptr<Kept>> plan_for(const Policy& policy);
   bool up_to_date(Kept& kept);
   // A template is made for the second request: one alone would only wait longer for it.

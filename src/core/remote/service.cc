@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "core/policy/same_cell.h"
 #include "core/remote/connection.h"
 #include "sys/epoll.h"
 #include "sys/socket_child.h"
@@ -301,13 +302,13 @@ class ServiceImpl final : public Service {
       return answer(client, head.number, order.runtime ? launcher_->parked(order.policy, *order.runtime) : launcher_->parked(order.policy));
     if (order.runtime && order.runtime->argv.empty()) return client.connection.close();
     std::uint64_t others = order.count;
-    for (const auto& p : parked_) others += p.policy == order.policy && !p.runtime == !order.runtime ? 0 : p.count;
+    for (const auto& p : parked_) others += same_cell(p.policy, order.policy) && !p.runtime == !order.runtime ? 0 : p.count;
     if (others > options_.ceiling.parked)
       return answer(client, head.number, make_error(ErrorCode::kLimit, "more waiting cells than this daemon's configuration allows"));
     auto done = launcher_->park(order.policy, order.runtime, static_cast<std::size_t>(std::min<std::uint64_t>(order.count, 1024)));
     if (!done.ok()) return answer(client, head.number, std::move(done).error());
     std::erase_if(parked_, [&](const ParkOrder& p) {
-      return p.policy == order.policy && (p.runtime ? order.runtime && *p.runtime == *order.runtime : !order.runtime);
+      return same_cell(p.policy, order.policy) && (p.runtime ? order.runtime && *p.runtime == *order.runtime : !order.runtime);
     });
     if (order.count > 0) parked_.push_back(std::move(order));
     answer(client, head.number, 0);

@@ -41,6 +41,22 @@ void Walk::look_at_text() {
   see_bidi(tree_.text(), facts_);
 }
 
+// The grammar reads fragments as well. No compiler takes one, so what it would do is for whoever completes it to say;
+// the facts that it has are given all the same.
+void Walk::look_at_outline() {
+  constexpr std::string_view kDeclarations[] = {"package_clause",     "import_declaration", "function_declaration",
+                                                "method_declaration", "const_declaration",  "var_declaration",
+                                                "type_declaration",   "empty_statement"};
+  if (tree_.has_error()) return;  // which is said with its place
+  std::vector<NodeId> parts = tree_.named_children(0);
+  if (parts.empty() || !tree_.is(parts[0], "package_clause"))
+    return add(FactKind::kUnreadable, "it is not whole go: a file begins with its package clause, and this one has none",
+               "", parts.empty() ? 0 : parts[0]);
+  for (NodeId n : parts)
+    if (std::find(std::begin(kDeclarations), std::end(kDeclarations), tree_.kind(n)) == std::end(kDeclarations))
+      return add(FactKind::kUnreadable, "it is not whole go: a statement stands outside of every function", "", n);
+}
+
 // The longest chain that still has a meaning is reported, its parts are not.
 void Walk::look_at_name(NodeId n) {
   if (declares_[n]) return;
@@ -93,6 +109,7 @@ void Walk::imports() {
 std::vector<Fact> Walk::run() {
   look_at_text();
   if (tree_.size() == 0) return {};
+  look_at_outline();
   collect();
   for (NodeId n = tree_.size(); n-- > 0;) {
     switch (kind(n)) {

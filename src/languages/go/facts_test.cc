@@ -86,6 +86,25 @@ TEST(GoFacts, CommentsTheCompilerObeys) {
   EXPECT_TRUE(facts.empty()) << words_of(facts);
 }
 
+TEST(GoFacts, AFragmentIsNoProgramAndItsFactsAreGiven) {
+  auto unreadable = [](const std::string& source) {
+    auto facts = facts_of(source);
+    return std::any_of(facts.begin(), facts.end(), [](const Fact& f) { return f.kind == FactKind::kUnreadable; });
+  };
+  const std::string start = "import \"os/exec\"\nfunc main() { exec.Command(\"sh\").Run() }\n";
+  EXPECT_TRUE(unreadable(start));
+  EXPECT_FACT(start, kImport, "os/exec");
+  EXPECT_FACT(start, kCommand, "sh");
+  for (const char* source : {"func main() {}\n", "println(1)\n", "// only words\n", "\n", "func main() {}\npackage main\n",
+                             "package main\nprintln(1)\n", "package main\nx := 1\n", "package main\nif true {\n}\n"})
+    EXPECT_TRUE(unreadable(source)) << source;
+  for (const char* source :
+       {"package main\n", "// words\n/* more */ package main; import \"os\"; func main() { os.Getpid() }",
+        "//go:build linux\n\npackage a\n\nimport (\n\t\"os\"\n)\n\ntype (\n\tT[P any] struct{ p P }\n)\n\nconst (\n\tA = iota\n)\n\n"
+        "var x, y = 1, os.Args\n\nfunc (t *T[P]) m() P {\n\treturn t.p\n}\n\nfunc asm() // no body\n"})
+    EXPECT_FALSE(unreadable(source)) << source;
+}
+
 TEST(GoFacts, OfSyscallOnlyTheNumbersAreHarmless) {
   EXPECT_FACT(
       program("\"syscall\"\n\"os/signal\"\n\"os\"", "c := make(chan os.Signal, 1); signal.Notify(c, syscall.SIGTERM)"),

@@ -55,6 +55,7 @@ class Walk {
   // facts.cc
   void look_at_comment(NodeId n);
   void look_at_text();
+  void look_at_outline();
   void look_at_name(NodeId n);
   void imports();
 

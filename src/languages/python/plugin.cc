@@ -47,6 +47,8 @@ bool is_guarded(const Policy& policy) {
   return !policy.imports_allowed.empty() || !policy.blocklist.empty();
 }
 
+std::string rich_runner() { return cat(warm_prelude("show.py"), warm_prelude("rich.py")); }
+
 std::string site_file() { return cat(kWarmFolder, "/sitecustomize.py"); }
 
 // A sitecustomize of ours: site runs it before the script is looked for, so the script is the interpreter's own
@@ -66,6 +68,15 @@ Result<RunStep> run(const BuildInput& in) {
   return step;
 }
 
+// One that has pyplot already has looked for fonts and a screen before it could be told that there is neither.
+bool may_be_rich(const Policy& policy) {
+  constexpr std::array<std::string_view, 4> kBringPyplot = {"matplotlib", "mpl_toolkits", "pylab", "seaborn"};
+  auto brings = [&](std::string_view name) {
+    return std::find(kBringPyplot.begin(), kBringPyplot.end(), name.substr(0, name.find('.'))) != kBringPyplot.end();
+  };
+  return policy.filesystem.writable_scratch && std::none_of(policy.preimport.begin(), policy.preimport.end(), brings);
+}
+
 // The guard, where there is one, starts when the waiting is over; its lines stay where they are, since tracebacks name
 // them.
 Result<void> prepare_warm(const BuildInput& in, std::span<const OutputFile>, RunStep& step) {
@@ -75,12 +86,13 @@ Result<void> prepare_warm(const BuildInput& in, std::span<const OutputFile>, Run
   step.env["PYTHONPATH"] = in_work(kWarmFolder);
   step.env.emplace("PYTHONDONTWRITEBYTECODE", "1");
   step.env["HOTCELL_PREIMPORT"] = join(in.policy.preimport, " ");
+  if (may_be_rich(in.policy)) step.extra.push_back({cat(kWarmFolder, "/rich.py"), rich_runner()});
   return {};
 }
 
 // A runner of ours, as the text of -c: no file of it is in the program's folder.
 Result<void> make_rich(const BuildInput& in, RunStep& step) {
-  step.argv = {step.argv[0], "-c", cat(warm_prelude("show.py"), warm_prelude("rich.py")), in_work(kNotesFile), in_work(in.sources.main)};
+  step.argv = {step.argv[0], "-c", rich_runner(), in_work(kNotesFile), in_work(in.sources.main)};
   step.notes = true;
   return {};
 }
@@ -95,7 +107,7 @@ constexpr Language kPython = {
     .main_file = "main.py",
     .tools = kTools,
     .run = run,
-    .warm = {.prepare = prepare_warm, .source = {}, .arguments = true},
+    .warm = {.prepare = prepare_warm, .source = {}, .arguments = true, .rich = may_be_rich},
     .rich = make_rich,
 };
 

@@ -73,4 +73,5 @@ def run():
     return before
 
 
-run()
+if __name__ == "__main__":  # not yet, in a Python that waited (warm.py): there the interpreter calls it
+    run()

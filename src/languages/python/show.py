@@ -99,8 +99,16 @@ def showing(write):
                 file.write(f"<fontconfig><dir>/usr/share/fonts</dir><cachedir>{folder}</cachedir></fontconfig>\n")
             environ["FONTCONFIG_FILE"] = folder + "/fonts.conf"
 
-    class PyplotFinder:
+    def take_over(pyplot):
         """plt.show() shows: there is nobody to close the windows, so they are closed when it returns."""
+
+        def show(*args, **kwargs):
+            put_figures()
+            pyplot.close("all")
+
+        pyplot.show = show
+
+    class PyplotFinder:
 
         @staticmethod
         def find_spec(name, where=None, target=None):
@@ -117,17 +125,16 @@ def showing(write):
 
             def exec_module(module):
                 load(module)
-
-                def show(*args, **kwargs):
-                    put_figures()
-                    module.close("all")
-
-                module.show = show
+                take_over(module)
 
             spec.loader.exec_module = exec_module
             return spec
 
-    sys.meta_path.insert(0, PyplotFinder)
+    # A Python that waited may have it already, by the profile's `preimport`.
+    if "matplotlib.pyplot" in sys.modules:
+        attempt(take_over, sys.modules["matplotlib.pyplot"])
+    else:
+        sys.meta_path.insert(0, PyplotFinder)
     return begin, put_value, put_figures, attempt
 
 
