@@ -105,12 +105,13 @@ Result<int> start(const Parsed& parsed) {
   if (!failed.empty()) say(cat("the log is not kept: ", failed));
   // As it goes: what was asked is on disk when somebody looks, and when we are killed.
   auto pass_on = [&] {
-    auto entries = proxy->journal().entries(shown);
-    if (entries.empty()) return;
-    shown = entries.back().number;
-    if (parsed.has(Opt::kJson)) print(net::log_json(entries));
+    if (parsed.has(Opt::kJson)) {
+      auto entries = proxy->journal().entries(shown);
+      if (!entries.empty()) shown = entries.back().number;
+      print(net::log_json(entries));
+    }
     if (!folder.ok()) return;
-    auto kept = journal.keep(entries);
+    auto kept = journal.keep(proxy->journal().entries(journal.kept()));
     if (!kept.ok() && failed != kept.error().message) say(cat("the log is not kept: ", failed = kept.error().message));
   };
   while (caught_signal() == 0) {
