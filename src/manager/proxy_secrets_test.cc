@@ -1,0 +1,98 @@
+// Secrets of the library's proxy, with the real hotcell-tls; servers and proxy are on loopback.
+#include <gtest/gtest.h>
+
+#include "hotcell/proxy.h"
+#include "net/net_testing.h"
+
+namespace hotcell {
+namespace {
+
+using net::testing::connect_to;
+using net::testing::hear;
+using net::testing::say;
+using net::testing::Server;
+
+const std::string kValue = "tok_Real-1234567890";
+
+class LibrarySecrets : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = ProxySecrets::start({.values = {{"TOKEN@good.test", kValue}}});
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    secrets = std::move(started).value();
+    auto placed = secrets->place(default_policy(), request);
+    ASSERT_TRUE(placed.ok()) << placed.error().message;
+    placeholder = request.env["TOKEN"];
+    options.secrets = secrets;
+    options.rules = {.allow = {"evil.test"}, .allow_private = {"127.0.0.1"}};
+    options.names = {{"good.test", {"127.0.0.1"}}, {"evil.test", {"127.0.0.1"}}};
+    auto listening = EgressProxy::listen(options, "127.0.0.1", 0);
+    ASSERT_TRUE(listening.ok()) << listening.error().message;
+    proxy = std::move(listening).value();
+  }
+  // What the server was asked, and what came back.
+  std::pair<std::string, std::string> ask(const std::string& host) {
+    auto c = connect_to(proxy->port());
+    std::string place = cat(host, ":", server.port());
+    say(c, cat("GET http://", place, "/ HTTP/1.1\r\nHost: ", place, "\r\nX-Token: ", placeholder, "\r\n\r\n"));
+    std::string answer = hear(c);
+    std::lock_guard lock(mutex);
+    return {std::exchange(seen, {}), answer};
+  }
+
+  std::mutex mutex;
+  std::string seen, placeholder;
+  Server server{[this](const sys::Fd& fd) {
+    std::string head = hear(fd, "\r\n\r\n");
+    auto at = head.find("X-Token: ") + 9;
+    std::string token = head.substr(at, kValue.size());
+    {
+      std::lock_guard lock(mutex);
+      seen = token;
+    }
+    say(fd, cat("HTTP/1.1 200 OK\r\nContent-Length: ", token.size(), "\r\nConnection: close\r\n\r\n", token));
+  }};
+  Request request;
+  EgressProxyOptions options;
+  std::shared_ptr<ProxySecrets> secrets;
+  std::unique_ptr<EgressProxy> proxy;
+};
+
+TEST_F(LibrarySecrets, ReachTheirHostAndNoOtherAndNeverComeBack) {
+  EXPECT_EQ(placeholder.size(), kValue.size());
+  EXPECT_NE(placeholder, kValue);
+  auto [seen_by_good, answer] = ask("good.test");  // allowed since a secret is for it
+  EXPECT_EQ(seen_by_good, kValue);
+  EXPECT_TRUE(answer.ends_with(placeholder)) << answer;
+  EXPECT_EQ(answer.find(kValue), std::string::npos) << answer;
+  EXPECT_EQ(ask("evil.test").first, placeholder);
+  ASSERT_TRUE(proxy->set_rules({.block = {"evil.test"}, .allow_private = {"127.0.0.1"}}).ok());
+  EXPECT_EQ(ask("good.test").first, kValue) << "other rules do not take its host away";
+  EXPECT_EQ(ask("evil.test").first, "");
+  ASSERT_TRUE(proxy->set_rules({.block = {"good.test"}, .allow_private = {"127.0.0.1"}}).ok());
+  EXPECT_EQ(ask("good.test").first, "") << "a block wins";
+}
+
+TEST_F(LibrarySecrets, ThePlaceholderIsWhatTheRequestHasAndWhatIsCleanedBecomes) {
+  EXPECT_EQ(secrets->clean("a " + kValue + " b"), "a " + placeholder + " b");
+  EXPECT_EQ(request.files.size(), 2u);
+  EXPECT_TRUE(request.env.contains("SSL_CERT_FILE"));
+  Policy passing = default_policy();
+  passing.env.pass = {"TOKEN"};
+  auto refused = secrets->place(passing, request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("passes TOKEN on"), std::string::npos) << refused.error().message;
+}
+
+TEST(LibrarySecretsStart, SaysWhatIsWrong) {
+  EXPECT_FALSE(ProxySecrets::start({}).ok());
+  EXPECT_FALSE(ProxySecrets::start({.values = {{"TOKEN", kValue}}}).ok()) << "for nobody";
+  EXPECT_FALSE(ProxySecrets::start({.values = {{"TOKEN@*", kValue}}}).ok()) << "for everybody";
+  EXPECT_FALSE(ProxySecrets::start({.values = {{"TOKEN@good.test", "short"}}}).ok());
+  auto missing = ProxySecrets::start({.values = {{"TOKEN@good.test", kValue}}, .program = "/nonexistent/hotcell-tls"});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("/nonexistent/hotcell-tls"), std::string::npos) << missing.error().message;
+}
+
+}  // namespace
+}  // namespace hotcell
