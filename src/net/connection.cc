@@ -180,18 +180,24 @@ void Connection::on_looked_up(Result<std::vector<Address>> found) {
   const std::string& name = request_.target.host.name;
   if (!found || found.value().empty())
     return refuse(502, {false, "dns", cat(name, " has no address", found ? "" : cat(": ", found.error().message)), {}});
-  auto rules = door_.rules();
   // One that leads inward spoils them all: whoever answers for the name chooses which one is tried first.
   for (const auto& address : found.value())
-    if (Decision d = rules->check_address(request_.target, address); !d.allowed) return refuse(403, std::move(d));
+    if (Decision d = check_address(address); !d.allowed) return refuse(403, std::move(d));
   addresses_ = std::move(found).value();
   dial_next();
+}
+
+Decision Connection::check_address(const Address& address) const {
+  return door_.rules()->check_address(request_.target, address, door_.own(address));
 }
 
 void Connection::dial_next() {
   int last = 0;
   while (next_address_ < addresses_.size()) {
     const Address& address = addresses_[next_address_++];
+    // Once more when it is not the first: the rules may have been changed while that one was tried.
+    if (next_address_ > 1)
+      if (Decision d = check_address(address); !d.allowed) return refuse(403, std::move(d));
     auto fd = door_.dial(id_, address, request_.target.port);
     if (!fd) {
       last = fd.error().err;
@@ -229,8 +235,8 @@ void Connection::connected() {
   }
   down_.pending += socks_ ? socks_answer(SocksReply::kSucceeded) : std::string("HTTP/1.1 200 Connection Established\r\n\r\n");
   state_ = State::kTunnel;
-  sniffing_ = door_.check_sni;
-  if (!sniffing_) up_.pending = std::exchange(buffer_, {});
+  if (door_.check_sni) sniff_ = Sniff::kHello;
+  else up_.pending = std::exchange(buffer_, {});
 }
 
 bool Connection::on_tick(Clock::time_point now) {
