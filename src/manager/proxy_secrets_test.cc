@@ -31,10 +31,10 @@ class LibrarySecrets : public ::testing::Test {
     proxy = std::move(listening).value();
   }
   // What the server was asked, and what came back.
-  std::pair<std::string, std::string> ask(const std::string& host) {
+  std::pair<std::string, std::string> ask(const std::string& host, const std::string& path = "/") {
     auto c = connect_to(proxy->port());
     std::string place = cat(host, ":", server.port());
-    say(c, cat("GET http://", place, "/ HTTP/1.1\r\nHost: ", place, "\r\nX-Token: ", placeholder, "\r\n\r\n"));
+    say(c, cat("GET http://", place, path, " HTTP/1.1\r\nHost: ", place, "\r\nX-Token: ", placeholder, "\r\n\r\n"));
     std::string answer = hear(c);
     std::lock_guard lock(mutex);
     return {std::exchange(seen, {}), answer};
@@ -50,6 +50,15 @@ class LibrarySecrets : public ::testing::Test {
       std::lock_guard lock(mutex);
       seen = token;
     }
+    if (head.starts_with("GET /chunks")) {
+      auto chunk = [](const std::string& text) { return cat(text.size(), "\r\n", text, "\r\n"); };  // shorter than ten
+      say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      for (std::size_t i = 0; i < token.size(); i += 7) say(fd, chunk(token.substr(i, 7)));
+      say(fd, "0\r\nX-Trailer: ignored\r\n\r\n");
+      hear(fd);
+      return;
+    }
+    if (head.starts_with("GET /packed")) return say(fd, cat("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", token));
     say(fd, cat("HTTP/1.1 200 OK\r\nContent-Length: ", token.size(), "\r\nConnection: close\r\n\r\n", token));
   }};
   Request request;
@@ -71,6 +80,24 @@ TEST_F(LibrarySecrets, ReachTheirHostAndNoOtherAndNeverComeBack) {
   EXPECT_EQ(ask("evil.test").first, "");
   ASSERT_TRUE(proxy->set_rules({.block = {"good.test"}, .allow_private = {"127.0.0.1"}}).ok());
   EXPECT_EQ(ask("good.test").first, "") << "a block wins";
+}
+
+// Where a server cuts what it says back is often up to who asks: half a value here and half there is still the value.
+TEST_F(LibrarySecrets, DoNotComeBackInPieces) {
+  auto [seen_by_good, answer] = ask("good.test", "/chunks");
+  EXPECT_EQ(seen_by_good, kValue);
+  std::string body = answer.substr(answer.find("\r\n\r\n") + 4);
+  EXPECT_TRUE(body.ends_with("0\r\n\r\n")) << answer;
+  for (std::size_t i = 0; i + 6 <= kValue.size(); ++i) EXPECT_EQ(body.find(kValue.substr(i, 6)), std::string::npos) << answer;
+  std::string whole;
+  for (std::string_view rest = body; !rest.empty();) {
+    std::size_t size = std::stoul(std::string(rest), nullptr, 16), from = rest.find("\r\n") + 2;
+    whole += rest.substr(from, size);
+    rest.remove_prefix(from + size + 2);
+  }
+  EXPECT_EQ(whole, placeholder);
+  answer = ask("good.test", "/packed").second;
+  EXPECT_EQ(answer.find(kValue), std::string::npos) << "what cannot be searched is not passed on: " << answer;
 }
 
 TEST_F(LibrarySecrets, ThePlaceholderIsWhatTheRequestHasAndWhatIsCleanedBecomes) {
