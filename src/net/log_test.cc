@@ -194,7 +194,8 @@ TEST(NetJournal, APageIsTurnedOnce) {
   ASSERT_EQ(::flock(held.get(), LOCK_UN), 0);
   late.join();
   std::size_t old = 0, fresh = 0;
-  for (const auto& e : read_journal(folder).value()) ++(e.entry.host == "old.test" ? old : fresh);
+  const auto all = read_journal(folder).value();
+  for (const auto& e : all) ++(e.entry.host == "old.test" ? old : fresh);
   EXPECT_EQ(old, 4000u);
   EXPECT_EQ(fresh, 1000u);
   remove_journal(folder);
