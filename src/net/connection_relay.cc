@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kTurn = 1 << 20;      // then the others have theirs
 constexpr std::size_t kBodyAhead = 256 << 10, kMostSniffed = 80 << 10;
-constexpr int kHeadsInATurn = 64;
+constexpr int kHeadsInATurn = 1024;
 
 // Why this hello is not for that host; empty when it is.
 std::string other_server(const TlsHello& hello, const Host& host) {
@@ -125,16 +125,22 @@ bool Connection::read_response() {
     refuse(502, {false, "answer", cat(request_.target.text(), " did not answer as an HTTP server"), {}});
     return false;
   };
+  std::size_t at = 0;
   for (int heads = 0; !response_begun_ && heads < kHeadsInATurn && down_.pending.size() < kBodyAhead; ++heads) {
-    Fill got = fill(response_, server_, kMostHead);
-    auto end = response_.find("\r\n\r\n");
-    if (end == std::string::npos) return got == Fill::kMore ? false : odd();
-    auto head = rewritten_response(std::string_view(response_).substr(0, end + 4));
+    auto end = response_.find("\r\n\r\n", at);
+    if (end == std::string::npos) {
+      response_.erase(0, std::exchange(at, 0));
+      Fill got = fill(response_, server_, kMostHead);
+      end = response_.find("\r\n\r\n");
+      if (end == std::string::npos) return got == Fill::kMore ? false : odd();
+    }
+    auto head = rewritten_response(std::string_view(response_).substr(at, end + 4 - at));
     if (!head || head.value().status == 101) return odd();
     down_.pending += head.value().text;
-    response_.erase(0, end + 4);
+    at = end + 4;
     response_begun_ = head.value().status >= 200;  // before: 100 Continue and the like, another follows
   }
+  response_.erase(0, at);
   if (response_begun_) down_.pending += std::exchange(response_, {});
   return !response_begun_;
 }
