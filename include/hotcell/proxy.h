@@ -87,6 +87,7 @@ struct ProxyEntry {
   std::string rule, reason, how;
   std::uint64_t bytes_up = 0, bytes_down = 0;
   Nanoseconds duration{0};
+  bool open = false;               // has not ended, and moved so much so far; another entry tells of its end
 };
 
 struct ProxyStats {

@@ -136,7 +136,7 @@ Result<int> show_log(const Parsed& parsed) {
     if (parsed.has(Opt::kJson)) text += net::log_json(e) + "\n";
     else if (e.notice) text += cat(utc_time(e.time), "  noticed  ", e.reason, "  ", run, "\n");
     else
-      text += cat(utc_time(e.time), "  ", e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
+      text += cat(utc_time(e.time), "  ", e.open ? "open   " : e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
                   " down", e.allowed || e.how.empty() ? "" : cat("  (", e.how, ")"), "  ", run, "\n");
   }
   return print(text);

@@ -22,6 +22,7 @@ void tell_report(const std::vector<LogEntry>& entries, const std::vector<Refusal
   if (stats.dropped_entries > 0) report.notices.push_back(cat(stats.dropped_entries, " requests are not among the events: there were more than are held"));
   if (!on_event) return;
   for (const auto& e : entries) {
+    if (e.open) continue;  // its end is an event
     if (e.notice) {
       on_event({"network.notice", report.id, e.time, {{"reason", e.reason}}});
       continue;

@@ -14,6 +14,8 @@
 namespace hotcell::net {
 namespace {
 
+constexpr auto kLong = std::chrono::seconds(5);
+
 // In a header nothing but printable ASCII; what others wrote may be in it.
 std::string header_text(std::string_view text) {
   std::string out;
@@ -73,12 +75,16 @@ Connection::~Connection() {
   write_log();
 }
 
+LogEntry Connection::entry() const {
+  std::string method = socks_ ? "SOCKS5" : request_.method;
+  return {born_wall_, printable(method.substr(0, 32)), request_.target.host.name, request_.target.port, decision_.allowed, decision_.rule,
+          decision_.reason, decision_.how, up_.moved, down_.moved, Clock::now() - born_};
+}
+
 void Connection::write_log() {
   if (logged_ || decision_.reason.empty()) return;
   logged_ = true;
-  std::string method = socks_ ? "SOCKS5" : request_.method;
-  door_.log->add({born_wall_, printable(method.substr(0, 32)), request_.target.host.name, request_.target.port, decision_.allowed, decision_.rule,
-                  decision_.reason, decision_.how, up_.moved, down_.moved, Clock::now() - born_});
+  door_.log->add(entry());
 }
 
 void Connection::on_event(bool server, std::uint32_t events) {
@@ -255,6 +261,11 @@ bool Connection::on_tick(Clock::time_point now) {
       return true;
     case State::kTunnel:
     case State::kPlain: {
+      // Clients keep connections for hours: whoever looks meanwhile, or after a kill, shall find that there was one.
+      if (!told_open_ && now - born_ >= kLong) {
+        told_open_ = true;
+        door_.log->add_open(entry());
+      }
       // When one side has ended, the other gets less time for what it still has to say.
       auto idle = client_.read_done || server_.read_done ? std::min<std::chrono::milliseconds>(limits.idle, std::chrono::seconds(60)) : limits.idle;
       if (now - last_moved_ >= idle) end("nothing was said for too long");

@@ -71,6 +71,7 @@ class Connection {
   After relay();
   void last_words();
   void refuse(int status, Decision decision, std::string socks_text = {});
+  LogEntry entry() const;
   void write_log();
   void die() { state_ = State::kDead; }
 
@@ -83,7 +84,7 @@ class Connection {
   // A tunnel's first words: what the client says; what a server says to TLS; what the client must say again for that.
   enum class Sniff : unsigned char { kHello, kAnswer, kSecond, kDone };
   Sniff sniff_ = Sniff::kDone;
-  bool socks_ = false, greeted_ = false, response_begun_ = false, logged_ = false, lingering_ = false;
+  bool socks_ = false, greeted_ = false, response_begun_ = false, logged_ = false, lingering_ = false, told_open_ = false;
   ProxyRequest request_;
   std::optional<BodyReader> body_;
   std::vector<Address> addresses_;

@@ -23,7 +23,7 @@ constexpr auto kKeepEvery = std::chrono::milliseconds(200);
 
 std::size_t file_of(const LogEntry& entry) {
   const auto kind = kind_of(entry);
-  return kind == EntryKind::kAllowed ? 0 : kind == EntryKind::kCheap ? 2 : 1;
+  return kind == EntryKind::kAllowed || kind == EntryKind::kOpen ? 0 : kind == EntryKind::kCheap ? 2 : 1;
 }
 
 // Between tabs: hosts and reasons come from the cell, so a tab or a newline in one of them must not make a line of it.
@@ -37,7 +37,7 @@ std::string field(std::string_view text) {
 std::string line_of(std::string_view run, const LogEntry& e) {
   auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.time.time_since_epoch()).count();
   auto us = std::chrono::duration_cast<std::chrono::microseconds>(e.duration).count();
-  return cat(ms, "\t", field(run), "\t", field(e.method), "\t", field(e.host), "\t", e.port, "\t", e.notice ? "notice" : e.allowed ? "allowed" : "refused", "\t",
+  return cat(ms, "\t", field(run), "\t", field(e.method), "\t", field(e.host), "\t", e.port, "\t", e.notice ? "notice" : e.open ? "open" : e.allowed ? "allowed" : "refused", "\t",
              field(e.rule), "\t", field(e.reason), "\t", field(e.how), "\t", e.up, "\t", e.down, "\t", us, "\n");
 }
 
@@ -45,14 +45,15 @@ std::string text_of(std::string_view field) { return field == "-" ? std::string(
 
 bool read_line(std::string_view line, JournalEntry& out) {
   auto parts = split(line, '\t');
-  if (parts.size() != 12 || (parts[5] != "allowed" && parts[5] != "refused" && parts[5] != "notice")) return false;
+  if (parts.size() != 12 || (parts[5] != "allowed" && parts[5] != "refused" && parts[5] != "notice" && parts[5] != "open")) return false;
   auto ms = parse_u64(parts[0]), port = parse_u64(parts[4]), up = parse_u64(parts[9]), down = parse_u64(parts[10]), us = parse_u64(parts[11]);
   if (!ms || *ms > 1ULL << 42 || !port || *port > 65535 || !up || !down || !us || *us > 1ULL << 50) return false;
   LogEntry& e = out.entry;
   out.run = text_of(parts[1]);
   e.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(*ms));
   e.method = text_of(parts[2]), e.host = text_of(parts[3]), e.port = static_cast<std::uint16_t>(*port);
-  e.allowed = parts[5] == "allowed";
+  e.open = parts[5] == "open";
+  e.allowed = e.open || parts[5] == "allowed";
   e.notice = parts[5] == "notice";
   e.rule = text_of(parts[6]), e.reason = text_of(parts[7]), e.how = text_of(parts[8]);
   e.up = *up, e.down = *down, e.duration = std::chrono::microseconds(*us);
@@ -188,7 +189,7 @@ Stats sum_of(const std::vector<JournalEntry>& entries) {
   for (const auto& e : entries) {
     if (e.entry.notice && e.entry.rule == "dropped") dropped += e.entry.up;
     else if (e.entry.notice) log.notice(e.entry.reason);
-    if (e.entry.notice) continue;
+    if (e.entry.notice || e.entry.open) continue;
     log.add(e.entry);
     log.count_bytes(e.entry.up, e.entry.down);
   }

@@ -154,6 +154,25 @@ TEST(NetJournal, IsKeptByItselfWhileTheLogIsWritten) {
   remove_journal(folder);
 }
 
+TEST(NetJournal, WhatIsStillOpenIsShownAndNotCounted) {
+  std::string folder = temp_folder();
+  Log log(4);
+  JournalWriter writer(folder, "run");
+  log.add(entry("CONNECT", "evil.test", false));
+  log.add_open(entry("CONNECT", "a.test", true));
+  EXPECT_EQ(log.stats().allowed, 0u);
+  ASSERT_TRUE(writer.keep(log.entries()).ok());
+  auto kept = read_journal(folder).value();
+  ASSERT_EQ(kept.size(), 2u);
+  const LogEntry& open = kept[kept[0].entry.host == "a.test" ? 0 : 1].entry;
+  EXPECT_TRUE(open.open);
+  EXPECT_TRUE(open.allowed);
+  EXPECT_EQ(sum_of(kept).allowed, 0u);
+  for (int i = 0; i < 20; ++i) log.add_open(entry("CONNECT", "b.test", true));
+  EXPECT_TRUE(has_host(log.entries(), "evil.test")) << "they push out themselves alone";
+  remove_journal(folder);
+}
+
 // A file that cannot be written costs its own lines alone, and has them once when it can be.
 TEST(NetJournal, WhatCouldNotBeWrittenIsTriedAgainAndNothingIsThereTwice) {
   std::string folder = temp_folder();

@@ -251,6 +251,29 @@ TEST_F(NetworkRun, TheLogIsKeptAsItGoes) {
   EXPECT_EQ(hotcell({"run", "--", "/bin/true"}).code, 0);  // which removes what the killed one has left
 }
 
+// Clients keep their connections: one that has not ended is in the log all the same.
+TEST_F(NetworkRun, AConnectionThatLastsIsInTheLogBeforeItEnds) {
+  auto args = options();
+  const std::string program =
+      "import socket, time\n"
+      "s = socket.create_connection(('127.0.0.1', 3128))\n"
+      "s.sendall(b'CONNECT good.test:" + web.port() + " HTTP/1.1\\r\\nHost: good.test:" + web.port() + "\\r\\n\\r\\n')\n"
+      "print(s.recv(12).decode(), flush=True)\n"
+      "time.sleep(600)\n";
+  for (auto word : {"--", "/usr/bin/python3", "-c"}) args.emplace_back(word);
+  args.push_back(program);
+  Call call(args);
+  ASSERT_TRUE(call.wait_for_output("HTTP/1.1 200"));
+  auto log = [&] { return hotcell({"proxy", "log", "--state", state.path() + "/s"}).out; };
+  for (int i = 0; i < 200 && log().empty(); ++i) ::usleep(100'000);
+  EXPECT_NE(log().find("  open     CONNECT good.test:" + web.port()), std::string::npos) << log();
+  call.send(SIGTERM);
+  call.finish();
+  EXPECT_EQ(lines(log()), 2u) << log();
+  EXPECT_NE(log().find("  allowed  CONNECT good.test:" + web.port()), std::string::npos) << log();
+  EXPECT_EQ(Json(hotcell({"proxy", "stats", "--json", "--state", state.path() + "/s"}).out).text("allowed"), "1");
+}
+
 // The same run, to its end: nothing is written twice.
 TEST_F(NetworkRun, WhatWasKeptAsItWentIsNotKeptAgainAtTheEnd) {
   auto called = sh("for i in 1 2 3 4 5; do curl -s " + web.url("good.test", "/x") + " > /dev/null; sleep 0.15; done; curl -s " + web.url("evil.test"), {"--json"});
