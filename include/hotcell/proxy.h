@@ -18,6 +18,7 @@
 
 #include "hotcell/policy.h"
 #include "hotcell/report.h"
+#include "hotcell/request.h"
 #include "hotcell/result.h"
 #include "hotcell/units.h"
 
@@ -37,8 +38,36 @@ struct ProxyDecision {
 // A host as somebody writes it, with or without its port (443 then). No name is looked up.
 Result<ProxyDecision> check_host(const ProxyRules& rules, std::string_view host);
 
+struct ProxySecretsOptions {
+  // "NAME@HOST", the variable and who it is for (a host, *.d, perhaps a port), and the value: from 8 to 4096 printable characters.
+  std::map<std::string, std::string> values;
+  std::string program = {};      // hotcell-tls; empty: beside this program, or in ../libexec/hotcell
+  std::string authorities = {};  // a PEM file that servers are checked against; empty: the host's own
+};
+
+// Secrets that a program uses and never sees. It has placeholders; in requests to their hosts, and to no others, the proxy puts
+// the values in their place, over TLS by an authority that is made here and that the program is told to trust.
+//
+//   auto secrets = ProxySecrets::start({.values = {{"TOKEN@api.example.org", token}}});   // for one cell
+//   options.secrets = secrets.value();                                                    // of its proxy
+//   secrets.value()->place(policy, request);                                              // before it is started
+//   report.out = secrets.value()->clean(report.out);                                      // a host may have said it back in disguise
+class ProxySecrets {
+ public:
+  // Starts hotcell-tls, which is where TLS and the values are dealt with; it goes with this object and its proxy.
+  static Result<std::shared_ptr<ProxySecrets>> start(const ProxySecretsOptions& options);
+  virtual ~ProxySecrets() = default;
+
+  // The placeholders and what makes programs trust the authority: variables, and two files in the workspace. What the policy or
+  // the request sets itself stays. An error when the policy passes such a variable on as it is.
+  virtual Result<void> place(const Policy& policy, Request& request) = 0;
+  // Values become placeholders. Of a stream the whole is to be given: half a value is none.
+  virtual std::string clean(std::string_view text) const = 0;
+};
+
 struct EgressProxyOptions {
   ProxyRules rules;
+  std::shared_ptr<ProxySecrets> secrets = {};       // their hosts are allowed thereby, unless they are blocked
   std::map<std::string, std::vector<std::string>> names = {};  // with addresses of their own; the host's resolver knows the rest
   // 0: no limit.
   Bytes bytes{0};                                   // both ways together, over the proxy's life
@@ -58,6 +87,7 @@ struct ProxyEntry {
   std::string rule, reason, how;
   std::uint64_t bytes_up = 0, bytes_down = 0;
   Nanoseconds duration{0};
+  bool open = false;               // has not ended, and moved so much so far; another entry tells of its end
 };
 
 struct ProxyStats {

@@ -38,17 +38,32 @@ std::optional<OutputInspection> OutputInspector::look(Report& report) const {
 
 void audit_findings(const Parsed& parsed, const Report& report, const std::optional<OutputInspection>& found, const std::string& cell) {
   if (!found) return;
-  auto events = inspection_events(*found, report.id, "local", cell);
-  if (events.empty()) return;
-  auto told = [&]() -> Result<void> {
-    TRY_SET(std::string folder, state_folder(parsed, Missing::kMake));
-    TRY_SET(auto audit, AuditLog::open(folder));
-    for (auto& event : events) audit->append(std::move(event));
-    audit->flush();
-    if (auto why = audit->last_error(); !why.empty()) return make_error(ErrorCode::kIo, why);
-    return {};
+  FindingAudit(parsed).tell(inspection_events(*found, report.id, "local", cell));
+}
+
+void FindingAudit::tell(std::vector<AuditEvent> events) {
+  if (events.empty() || failed_) return;
+  auto open = [&]() -> Result<std::unique_ptr<AuditLog>> {
+    TRY_SET(std::string folder, state_folder(parsed_, Missing::kMake));
+    return AuditLog::open(folder);
   };
-  if (auto done = told(); !done.ok()) say(cat("what was found in the output is not in the audit log: ", done.error().message));
+  if (!log_) {
+    auto opened = open();
+    if (!opened.ok()) return fail(opened.error().message);
+    log_ = std::move(opened).value();
+  }
+  for (auto& event : events) log_->append(std::move(event));
+}
+
+FindingAudit::~FindingAudit() {
+  if (!log_) return;
+  log_->flush();
+  if (auto why = log_->last_error(); !why.empty()) fail(why);
+}
+
+void FindingAudit::fail(const std::string& why) {
+  failed_ = true;
+  say(cat("what was found is not in the audit log: ", why));
 }
 
 std::vector<std::string> inspection_words(const OutputInspection& inspection) {

@@ -8,6 +8,7 @@
 #include "hotcell/policy.h"
 #include "hotcell/report.h"
 #include "manager/inspect_output.h"
+#include "store/audit_log.h"
 
 namespace hotcell {
 
@@ -27,7 +28,23 @@ class OutputInspector {
   std::string program_;
 };
 
-// Tells the audit of the state folder what was found; nothing when that is nothing. `cell`: the lasting one it ran in, else empty.
+// The audit of the state folder, which is made when there is something for it. What cannot be written is said on stderr, once.
+class FindingAudit {
+ public:
+  explicit FindingAudit(const Parsed& parsed) : parsed_(parsed) {}
+  ~FindingAudit();
+  FindingAudit(const FindingAudit&) = delete;
+  FindingAudit& operator=(const FindingAudit&) = delete;
+  void tell(std::vector<AuditEvent> events);
+
+ private:
+  void fail(const std::string& why);
+  const Parsed& parsed_;
+  std::unique_ptr<AuditLog> log_;
+  bool failed_ = false;
+};
+
+// Tells the audit what was found; nothing when that is nothing. `cell`: the lasting one it ran in, else empty.
 void audit_findings(const Parsed& parsed, const Report& report, const std::optional<OutputInspection>& found, const std::string& cell);
 std::vector<std::string> inspection_words(const OutputInspection& inspection);
 // 123 when the output is withheld for what was found, 125 when it could not be inspected; else `own`.

@@ -12,8 +12,8 @@
 #include "manager/secret_request.h"
 #include "net/account.h"
 #include "net/door/order.h"
-#include "net/journal.h"
 #include "net/tool_config.h"
+#include "sys/uuid.h"
 
 namespace hotcell {
 namespace {
@@ -134,23 +134,29 @@ Result<void> RunNetwork::attach(const Policy& policy, const Parsed& parsed, Requ
   TRY_SET(options_, proxy_options(network, parsed));
   options_.inserter = std::move(inserter);
   if (auto folder = state_folder(parsed, Missing::kMake); folder.ok()) state_ = folder.value();
-  request.on_network = [this](int door, int dns) {
+  if (request.id.empty()) request.id = sys::random_uuid();  // what is logged while it runs has its name already
+  request.on_network = [this, id = request.id](int door, int dns) {
     options_.listener = sys::Fd(door);
     options_.dns = sys::Fd(dns);
     auto started = net::Proxy::start(std::move(options_));
-    if (started.ok()) proxy_ = std::move(started).value();
-    else failed_ = started.error().message;  // the door stays shut: nothing gets out
+    if (!started.ok()) {
+      failed_ = started.error().message;  // the door stays shut: nothing gets out
+      return;
+    }
+    proxy_ = std::move(started).value();
+    if (!state_.empty()) keeper_ = std::make_unique<net::JournalKeeper>(proxy_->journal(), state_, id, [this](net::LogEntry& e) { scrub(e); });
   };
   return {};
+}
+
+void RunNetwork::scrub(net::LogEntry& entry) const {
+  for (auto* text : {&entry.host, &entry.reason, &entry.how}) *text = net::scrubbed(*text, secrets_);
 }
 
 void RunNetwork::conclude(Report& report, const std::function<void(const Event&)>& on_event) {
   std::vector<net::LogEntry> entries;
   std::vector<net::Refusal> refusals;
   net::Stats stats;
-  auto scrub = [&](net::LogEntry& e) {
-    for (auto* text : {&e.host, &e.reason, &e.how}) *text = net::scrubbed(*text, secrets_);
-  };
   if (proxy_) {
     proxy_->close();
     entries = proxy_->journal().entries();
@@ -165,8 +171,8 @@ void RunNetwork::conclude(Report& report, const std::function<void(const Event&)
   report.out = net::scrubbed(report.out, secrets_);
   report.err = net::scrubbed(report.err, secrets_);
   for (auto& o : report.outputs) o.bytes = net::scrubbed(o.bytes, secrets_);
-  if (state_.empty()) return;
-  if (auto kept = net::JournalWriter(state_, report.id).keep(entries); !kept.ok()) report.notices.push_back(cat("the proxy's log is not kept: ", kept.error().message));
+  if (!keeper_) return;
+  if (auto kept = keeper_->finish(); !kept.ok()) report.notices.push_back(cat("the proxy's log is not kept: ", kept.error().message));
 }
 
 std::string RunNetwork::clean(Stream stream, std::string_view bytes) { return (stream == Stream::kStdout ? out_ : err_).push(bytes); }

@@ -10,6 +10,7 @@
 #include "hotcell/report.h"
 #include "hotcell/request.h"
 #include "net/inserter.h"
+#include "net/journal.h"
 #include "net/proxy.h"
 
 namespace hotcell {
@@ -28,7 +29,7 @@ class RunNetwork {
  public:
   // Sets up the request when the policy wants a proxy, and does nothing otherwise.
   Result<void> attach(const Policy& policy, const Parsed& parsed, Request& request);
-  // When the cell is gone: what was refused and asked for goes into the report, events and the log that is kept.
+  // When the cell is gone: what was refused and asked for goes into the report and events. The log is kept as it goes.
   void conclude(Report& report, const std::function<void(const Event&)>& on_event);
   // Secrets that came back in a way the proxy could not see.
   std::string clean(Stream stream, std::string_view bytes);
@@ -37,10 +38,12 @@ class RunNetwork {
 
  private:
   Result<void> add_secrets(const Policy& policy, const Parsed& parsed, Request& request, Network& network);
+  void scrub(net::LogEntry& entry) const;
 
   net::ProxyOptions options_;
-  std::unique_ptr<net::Proxy> proxy_;
   std::vector<net::Secret> secrets_;
+  std::unique_ptr<net::Proxy> proxy_;
+  std::unique_ptr<net::JournalKeeper> keeper_;  // of the proxy's log, with the secrets taken out: it goes before both
   net::Scrub out_, err_;
   std::string failed_, state_;
 };

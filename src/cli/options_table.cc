@@ -257,7 +257,7 @@ constexpr std::array kOptions = {
                bit(Command::kServe), Complete::kPath},
     OptionSpec{Opt::kState, kServing, "--state", "", "DIR", "Where history, audit log, keys, the proxy's log and lasting cells are kept. Without it: "
                "state_dir of the configuration (daemon, history, audit, key), $STATE_DIRECTORY, /var/lib/hotcell for root, $XDG_STATE_HOME/hotcell or ~/.local/state/hotcell.", "",
-               false, kDaemons | kStore | bit(Command::kRun) | bit(Command::kProxy) | kLasting | bit(Command::kShell), Complete::kFolder},
+               false, kDaemons | kStore | bit(Command::kRun) | bit(Command::kProxy) | bit(Command::kInspect) | kLasting | bit(Command::kShell), Complete::kFolder},
     OptionSpec{Opt::kRequireKey, kServing, "--require-key", "", "", "Ask for a key on the loopback, too.", "", false,
                bit(Command::kServe)},
     OptionSpec{Opt::kTlsCert, kServing, "--tls-cert", "", "FILE", "Serve HTTPS with this certificate chain (PEM).", "",

@@ -105,12 +105,13 @@ Result<int> start(const Parsed& parsed) {
   if (!failed.empty()) say(cat("the log is not kept: ", failed));
   // As it goes: what was asked is on disk when somebody looks, and when we are killed.
   auto pass_on = [&] {
-    auto entries = proxy->journal().entries(shown);
-    if (entries.empty()) return;
-    shown = entries.back().number;
-    if (parsed.has(Opt::kJson)) print(net::log_json(entries));
+    if (parsed.has(Opt::kJson)) {
+      auto entries = proxy->journal().entries(shown);
+      if (!entries.empty()) shown = entries.back().number;
+      print(net::log_json(entries));
+    }
     if (!folder.ok()) return;
-    auto kept = journal.keep(entries);
+    auto kept = journal.keep(proxy->journal().entries(journal.kept()));
     if (!kept.ok() && failed != kept.error().message) say(cat("the log is not kept: ", failed = kept.error().message));
   };
   while (caught_signal() == 0) {
@@ -135,7 +136,7 @@ Result<int> show_log(const Parsed& parsed) {
     if (parsed.has(Opt::kJson)) text += net::log_json(e) + "\n";
     else if (e.notice) text += cat(utc_time(e.time), "  noticed  ", e.reason, "  ", run, "\n");
     else
-      text += cat(utc_time(e.time), "  ", e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
+      text += cat(utc_time(e.time), "  ", e.open ? "open   " : e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
                   " down", e.allowed || e.how.empty() ? "" : cat("  (", e.how, ")"), "  ", run, "\n");
   }
   return print(text);

@@ -71,6 +71,7 @@ Result<Report> CodeRunner::start(const std::shared_ptr<LiveExecution>& live, Wor
       stopped = true;
     }
     TRY(tools.launcher.step(std::chrono::milliseconds(100)));
+    if (proxy && !out) proxy->keep(journal_folder_, live->record.id);
   }
   live->from_stock = tools.launcher.last_from_stock();
   if (!out->ok()) return std::move(*out).error();

@@ -51,21 +51,28 @@ std::vector<FindingNote> finding_notes(const std::vector<OutputFinding>& finding
   return out;
 }
 
+AuditEvent finding_event(FindingNote note) {
+  AuditEvent e;
+  e.layer = "inspect";
+  e.action = "security.violation";
+  e.effect = AuditEffect::kObserved;
+  e.severity = note.severity == "critical" ? AuditSeverity::kCritical
+               : note.severity == "high"   ? AuditSeverity::kHigh
+               : note.severity == "medium" ? AuditSeverity::kMedium
+                                           : AuditSeverity::kLow;
+  e.message = std::move(note.message);
+  e.details = std::move(note.details);
+  return e;
+}
+
 std::vector<AuditEvent> inspection_events(const OutputInspection& inspection, const std::string& execution, const std::string& client, const std::string& cell) {
   auto notes = finding_notes(inspection.findings, {}, inspection.cut);
   if (!inspection.failure.empty()) notes.push_back({"high", inspection.message, {}});
   std::vector<AuditEvent> out;
   for (auto& note : notes) {
-    AuditEvent e;
-    e.layer = "inspect";
-    e.action = inspection.failure.empty() ? "security.violation" : "failed";
-    e.effect = inspection.withheld ? AuditEffect::kEnforced : AuditEffect::kObserved;
-    e.severity = note.severity == "critical" ? AuditSeverity::kCritical
-                 : note.severity == "high"   ? AuditSeverity::kHigh
-                 : note.severity == "medium" ? AuditSeverity::kMedium
-                                             : AuditSeverity::kLow;
-    e.message = std::move(note.message);
-    e.details = std::move(note.details);
+    AuditEvent e = finding_event(std::move(note));
+    if (!inspection.failure.empty()) e.action = "failed";
+    if (inspection.withheld) e.effect = AuditEffect::kEnforced;
     e.details["mode"] = to_string(inspection.mode);
     if (!cell.empty()) e.details["cell"] = cell;
     e.execution = execution;

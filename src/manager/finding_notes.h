@@ -18,6 +18,9 @@ struct FindingNote {
 // `findings` with their `path` in arguments beside them, where they have one; `cut`: the inspector had more than it tells.
 std::vector<FindingNote> finding_notes(const std::vector<OutputFinding>& findings, const std::vector<std::string>& paths, bool cut);
 
+// One of them for the audit, but for what it was found in.
+AuditEvent finding_event(FindingNote note);
+
 // What was found in the output of a program, for the audit; `cell`: the lasting one it ran in, else empty.
 std::vector<AuditEvent> inspection_events(const OutputInspection& inspection, const std::string& execution, const std::string& client, const std::string& cell);
 

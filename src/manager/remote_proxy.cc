@@ -4,7 +4,6 @@
 #include "manager/secret_request.h"
 #include "net/account.h"
 #include "net/door/order.h"
-#include "net/journal.h"
 
 namespace hotcell {
 
@@ -12,6 +11,9 @@ namespace {
 
 constexpr Bytes kMemory = 1_GiB;
 constexpr Nanoseconds kWithin = std::chrono::seconds(5);
+// Who does not answer is ended, and the cell's network with it: on a busy machine that takes longer to tell.
+constexpr Nanoseconds kWithinWhileServing = std::chrono::seconds(10);
+constexpr auto kKeepEvery = std::chrono::seconds(1);
 
 using How = sys::FramedChild::How;
 
@@ -59,6 +61,35 @@ void RemoteProxy::serve(const Network& network, int door, int dns) {
   if (!serving_) failed_ = answer.how == How::kAnswered ? printable(answer.payload) : "hotcell-proxy does not answer";
 }
 
+std::string RemoteProxy::shown(const std::string& text) const { return printable(tls_ ? net::scrubbed(text, tls_->secrets()) : text); }
+
+void RemoteProxy::clean(net::LogEntry& e) const {
+  for (auto* text : {&e.method, &e.host, &e.rule, &e.reason, &e.how}) *text = shown(*text);
+}
+
+net::JournalWriter& RemoteProxy::journal(const std::string& folder, const std::string& run) {
+  if (!journal_) journal_.emplace(folder, run);
+  return *journal_;
+}
+
+void RemoteProxy::keep(const std::string& folder, const std::string& run) {
+  const auto now = Clock::now();
+  if (!serving_ || folder.empty() || now < keep_next_) return;
+  keep_next_ = now + kKeepEvery;
+  auto& kept = journal(folder, run);
+  const auto moment = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  auto answer = child_.ask(sys::frame(cat("d", moment, " ", kept.kept())), kWithinWhileServing, net::kLongestDoorAccount);
+  auto told = answer.how == How::kAnswered ? net::unpack_door_account(answer.payload) : std::nullopt;
+  if (!told) {
+    // It is gone, and with it the door: nothing gets out any more, and the result will say why.
+    serving_ = false;
+    failed_ = "it ended before it gave its account";
+    return;
+  }
+  for (auto& e : told->entries) clean(e);
+  kept.keep(told->entries).ignore("it is tried again, and the result tells of the last time");
+}
+
 void RemoteProxy::conclude(Report& report, const std::string& folder, const std::function<void(const Event&)>& on_event) {
   net::DoorAccount account;
   if (serving_) {
@@ -68,16 +99,12 @@ void RemoteProxy::conclude(Report& report, const std::string& folder, const std:
     else failed_ = "it ended before it gave its account";
   }
   if (!failed_.empty()) report.denials.push_back({"proxy", cat("the cell's proxy: ", failed_), "", "", 1});
-  auto shown = [this](const std::string& text) { return printable(tls_ ? net::scrubbed(text, tls_->secrets()) : text); };
-  auto clean = [&](net::LogEntry& e) {
-    for (auto* text : {&e.method, &e.host, &e.rule, &e.reason, &e.how}) *text = shown(*text);
-  };
   for (auto& e : account.entries) clean(e);
   for (auto& r : account.refusals) clean(r.first);
   for (auto& notice : account.stats.notices) notice = shown(notice);
   net::tell_report(account.entries, account.refusals, account.stats, report, on_event);
   if (!folder.empty())
-    if (auto kept = net::JournalWriter(folder, report.id).keep(account.entries); !kept.ok())
+    if (auto kept = journal(folder, report.id).keep(account.entries); !kept.ok())
       report.notices.push_back(cat("the proxy's log is not kept: ", kept.error().message));
   child_.stop();
   end_tls();

@@ -18,9 +18,11 @@ void tell_report(const std::vector<LogEntry>& entries, const std::vector<Refusal
                  const std::function<void(const Event&)>& on_event) {
   for (const auto& r : refusals) report.denials.push_back({"proxy", r.first.reason, r.first.host, r.first.how, r.count});
   for (const auto& text : stats.notices) report.notices.push_back(text);
-  if (stats.dropped_entries > 0) report.notices.push_back(dropped_entry(stats.dropped_entries).reason);
+  // They may be in the log that is kept: that is written as it goes.
+  if (stats.dropped_entries > 0) report.notices.push_back(cat(stats.dropped_entries, " requests are not among the events: there were more than are held"));
   if (!on_event) return;
   for (const auto& e : entries) {
+    if (e.open) continue;  // its end is an event
     if (e.notice) {
       on_event({"network.notice", report.id, e.time, {{"reason", e.reason}}});
       continue;

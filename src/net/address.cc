@@ -61,9 +61,10 @@ bool starts_with(const Address& a, std::initializer_list<std::uint8_t> prefix) {
   return std::equal(prefix.begin(), prefix.end(), a.bytes.begin());
 }
 
-// The v4 address inside a v6 one, for the ways that routers and stacks unwrap.
+bool is_mapped(const Address& a) { return a.v6 && starts_with(a, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}); }
+
 std::optional<Address> embedded(const Address& a) {
-  if (starts_with(a, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff})) return Address::v4(number_at(&a.bytes[12]));
+  if (is_mapped(a)) return Address::v4(number_at(&a.bytes[12]));
   if (starts_with(a, {0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0})) return Address::v4(number_at(&a.bytes[12]));  // SIIT
   if (starts_with(a, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})) return Address::v4(number_at(&a.bytes[12]));
   if (starts_with(a, {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0})) return Address::v4(number_at(&a.bytes[12]));
@@ -107,7 +108,8 @@ std::optional<Address> Address::from(const sockaddr* address) {
   if (address->sa_family != AF_INET6) return std::nullopt;
   a.v6 = true;
   std::memcpy(a.bytes.data(), &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, 16);
-  return a;
+  // The kernel would dial the v4 address by it, past every rule that is about that one.
+  return is_mapped(a) ? embedded(a) : a;
 }
 
 std::string Address::text() const {
@@ -163,9 +165,10 @@ std::optional<Address> parse_v6(std::string_view text) {
   a.v6 = true;
   std::string copy(text);
   if (copy.size() > 45 || ::inet_pton(AF_INET6, copy.c_str(), a.bytes.data()) != 1) return std::nullopt;
-  if (starts_with(a, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff})) return embedded(a);
-  return a;
+  return is_mapped(a) ? embedded(a) : a;
 }
+
+std::optional<Address> v4_inside(const Address& address) { return address.v6 ? embedded(address) : std::nullopt; }
 
 bool Cidr::contains(const Address& a) const {
   if (a.v6 != base.v6) return false;
@@ -193,9 +196,10 @@ std::optional<Cidr> parse_cidr(std::string_view text) {
   }
   if (!base) return std::nullopt;
   unsigned most = v6 ? 128 : 32;
-  if (slash == std::string_view::npos) return Cidr{*base, most};
-  auto bits = parse_u64(text.substr(slash + 1));
+  auto bits = slash == std::string_view::npos ? std::optional<std::uint64_t>(most) : parse_u64(text.substr(slash + 1));
   if (!bits || *bits > most) return std::nullopt;
+  // Mapped addresses are v4 ones wherever they come from, and so is a network of them.
+  if (is_mapped(*base) && *bits >= 96) return Cidr{*embedded(*base), static_cast<unsigned>(*bits - 96)};
   return Cidr{*base, static_cast<unsigned>(*bits)};
 }
 

@@ -16,7 +16,7 @@ struct Address {
   std::array<std::uint8_t, 16> bytes{};  // a v4 address has the first four
 
   static Address v4(std::uint32_t host_order);
-  static std::optional<Address> from(const sockaddr* address);
+  static std::optional<Address> from(const sockaddr* address);  // a v4-mapped one becomes the v4 address it is
   std::string text() const;
   std::uint32_t v4_number() const;
   socklen_t fill(sockaddr_storage& out, std::uint16_t port) const;
@@ -37,6 +37,9 @@ struct Cidr {
   std::string text() const;
 };
 std::optional<Cidr> parse_cidr(std::string_view text);
+
+// The v4 address that a v6 one stands for, by whatever router or stack unwraps it: mapped, translated, 6to4 …
+std::optional<Address> v4_inside(const Address& address);
 
 // "loopback", "private network" …: why an address must not be dialled by default; empty for what is public. Looks
 // through the forms of IPv6 that carry an IPv4 address. The ranges for documentation count as public: they lead nowhere.

@@ -14,6 +14,8 @@
 namespace hotcell::net {
 namespace {
 
+constexpr auto kLong = std::chrono::seconds(5);
+
 // In a header nothing but printable ASCII; what others wrote may be in it.
 std::string header_text(std::string_view text) {
   std::string out;
@@ -73,12 +75,16 @@ Connection::~Connection() {
   write_log();
 }
 
+LogEntry Connection::entry() const {
+  std::string method = socks_ ? "SOCKS5" : request_.method;
+  return {born_wall_, printable(method.substr(0, 32)), request_.target.host.name, request_.target.port, decision_.allowed, decision_.rule,
+          decision_.reason, decision_.how, up_.moved, down_.moved, Clock::now() - born_};
+}
+
 void Connection::write_log() {
   if (logged_ || decision_.reason.empty()) return;
   logged_ = true;
-  std::string method = socks_ ? "SOCKS5" : request_.method;
-  door_.log->add({born_wall_, printable(method.substr(0, 32)), request_.target.host.name, request_.target.port, decision_.allowed, decision_.rule,
-                  decision_.reason, decision_.how, up_.moved, down_.moved, Clock::now() - born_});
+  door_.log->add(entry());
 }
 
 void Connection::on_event(bool server, std::uint32_t events) {
@@ -180,18 +186,24 @@ void Connection::on_looked_up(Result<std::vector<Address>> found) {
   const std::string& name = request_.target.host.name;
   if (!found || found.value().empty())
     return refuse(502, {false, "dns", cat(name, " has no address", found ? "" : cat(": ", found.error().message)), {}});
-  auto rules = door_.rules();
   // One that leads inward spoils them all: whoever answers for the name chooses which one is tried first.
   for (const auto& address : found.value())
-    if (Decision d = rules->check_address(request_.target, address); !d.allowed) return refuse(403, std::move(d));
+    if (Decision d = check_address(address); !d.allowed) return refuse(403, std::move(d));
   addresses_ = std::move(found).value();
   dial_next();
+}
+
+Decision Connection::check_address(const Address& address) const {
+  return door_.rules()->check_address(request_.target, address, door_.own(address));
 }
 
 void Connection::dial_next() {
   int last = 0;
   while (next_address_ < addresses_.size()) {
     const Address& address = addresses_[next_address_++];
+    // Once more when it is not the first: the rules may have been changed while that one was tried.
+    if (next_address_ > 1)
+      if (Decision d = check_address(address); !d.allowed) return refuse(403, std::move(d));
     auto fd = door_.dial(id_, address, request_.target.port);
     if (!fd) {
       last = fd.error().err;
@@ -229,8 +241,8 @@ void Connection::connected() {
   }
   down_.pending += socks_ ? socks_answer(SocksReply::kSucceeded) : std::string("HTTP/1.1 200 Connection Established\r\n\r\n");
   state_ = State::kTunnel;
-  sniffing_ = door_.check_sni;
-  if (!sniffing_) up_.pending = std::exchange(buffer_, {});
+  if (door_.check_sni) sniff_ = Sniff::kHello;
+  else up_.pending = std::exchange(buffer_, {});
 }
 
 bool Connection::on_tick(Clock::time_point now) {
@@ -249,6 +261,11 @@ bool Connection::on_tick(Clock::time_point now) {
       return true;
     case State::kTunnel:
     case State::kPlain: {
+      // Clients keep connections for hours: whoever looks meanwhile, or after a kill, shall find that there was one.
+      if (!told_open_ && now - born_ >= kLong) {
+        told_open_ = true;
+        door_.log->add_open(entry());
+      }
       // When one side has ended, the other gets less time for what it still has to say.
       auto idle = client_.read_done || server_.read_done ? std::min<std::chrono::milliseconds>(limits.idle, std::chrono::seconds(60)) : limits.idle;
       if (now - last_moved_ >= idle) end("nothing was said for too long");

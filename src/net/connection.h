@@ -23,6 +23,7 @@ class Door {
   virtual ~Door() = default;
   virtual std::shared_ptr<const RuleSet> rules() const = 0;
   virtual void look_up(std::uint64_t connection, const std::string& name) = 0;
+  virtual bool own(const Address& address) const = 0;  // this machine's
   virtual Result<sys::Fd> dial(std::uint64_t connection, const Address& address, std::uint16_t port) = 0;
   // The same connection, or what stands for it when secrets are to be put into it.
   virtual Result<sys::Fd> through(std::uint64_t connection, const Target& target, sys::Fd server) = 0;
@@ -59,12 +60,18 @@ class Connection {
   void decide();
   void dial_next();
   void connected();
+  Decision check_address(const Address& address) const;
   void sniff();
+  void sniff_hello();
+  void sniff_answer();
+  void sniff_second();
+  void refuse_tls(std::string_view why);
   void pass_body();
-  void read_response();
+  bool read_response();                                 // true: there is more than it has read
   After relay();
   void last_words();
   void refuse(int status, Decision decision, std::string socks_text = {});
+  LogEntry entry() const;
   void write_log();
   void die() { state_ = State::kDead; }
 
@@ -74,7 +81,10 @@ class Connection {
   End client_, server_;
   Relay up_, down_;
   std::string buffer_, response_;
-  bool socks_ = false, greeted_ = false, sniffing_ = false, response_begun_ = false, logged_ = false, lingering_ = false;
+  // A tunnel's first words: what the client says; what a server says to TLS; what the client must say again for that.
+  enum class Sniff : unsigned char { kHello, kAnswer, kSecond, kDone };
+  Sniff sniff_ = Sniff::kDone;
+  bool socks_ = false, greeted_ = false, response_begun_ = false, logged_ = false, lingering_ = false, told_open_ = false;
   ProxyRequest request_;
   std::optional<BodyReader> body_;
   std::vector<Address> addresses_;

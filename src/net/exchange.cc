@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <optional>
 
 #include "base/strings.h"
 #include "net/http_request.h"
@@ -109,31 +111,54 @@ class Exchange {
     long n = server_.read(chunk.data(), chunk.size());
     if (n == ByteStream::kNothing) return true;
     if (n <= 0) {
-      client_.write(scrub_.finish());
+      pass_on(scrub_.finish());
       return false;
     }
     return pass_answer({chunk.data(), static_cast<std::size_t>(n)});
   }
 
   bool pass_answer(std::string_view bytes) {
-    if (begun_) return client_.write(scrub_.push(bytes));
+    if (begun_) return pass_content(bytes);
     head_ += bytes;
     while (!begun_) {
       auto end = head_.find("\r\n\r\n");
       if (end == std::string::npos) return head_.size() < kMostHead;
       auto head = rewritten_response(std::string_view(head_).substr(0, end + 4));
       if (!head || head.value().status == 101) return false;
+      const std::string& coding = head.value().coding;
+      if (!coding.empty() && coding != "chunked") return false;  // what is packed could not be searched for the value
       if (!client_.write(scrub_.push(head.value().text))) return false;
       head_.erase(0, end + 4);
       begun_ = head.value().status >= 200;
+      if (begun_ && !coding.empty()) chunks_ = BodyReader::chunked();
     }
-    return client_.write(scrub_.push(std::exchange(head_, {})));
+    return pass_content(std::exchange(head_, {}));
+  }
+
+  // A value that is cut by the border of two chunks is one all the same, and a program can often choose where a server cuts what it
+  // says back: so chunks are put together, cleaned, and made anew.
+  bool pass_content(std::string_view bytes) {
+    if (!chunks_) return pass_on(scrub_.push(bytes));
+    std::string data;
+    if (!chunks_->take(bytes, &data) || !pass_on(scrub_.push(data))) return false;
+    if (!chunks_->done()) return true;
+    if (pass_on(scrub_.finish())) client_.write("0\r\n\r\n");
+    return false;
+  }
+
+  bool pass_on(std::string_view content) {
+    if (!chunks_) return client_.write(content);
+    if (content.empty()) return true;  // a chunk of nothing would be the last
+    char size[20];
+    std::snprintf(size, sizeof size, "%zx\r\n", content.size());
+    return client_.write(cat(size, content, "\r\n"));
   }
 
   ByteStream &client_, &server_;
   Scrub scrub_;
   const std::vector<Secret>& secrets_;
   std::string head_;
+  std::optional<BodyReader> chunks_;
   bool begun_ = false;
 };
 

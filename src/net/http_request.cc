@@ -181,8 +181,10 @@ Result<ResponseHead> rewritten_response(std::string_view head) {
   out.status = static_cast<int>(*status);
   out.text = cat(line, "\r\n");
   HopByHop hop(lines.headers);
-  for (const auto& [name, value] : lines.headers)
+  for (const auto& [name, value] : lines.headers) {
     if (!hop(name)) out.text += cat(name, ": ", value, "\r\n");
+    if (same(name, "transfer-encoding")) out.coding += cat(out.coding.empty() ? "" : ", ", lower(value));
+  }
   out.text += out.status < 200 ? "\r\n" : "Connection: close\r\n\r\n";
   return out;
 }
@@ -192,7 +194,7 @@ BodyReader::BodyReader(const ProxyRequest& request) {
   else if ((left_ = request.content_length.value_or(0)) > 0) state_ = State::kSized;
 }
 
-Result<std::size_t> BodyReader::take(std::string_view bytes) {
+Result<std::size_t> BodyReader::take(std::string_view bytes, std::string* data) {
   std::size_t i = 0;
   constexpr unsigned kMostTrailer = 8 << 10;
   while (i < bytes.size() && state_ != State::kDone) {
@@ -208,6 +210,7 @@ Result<std::size_t> BodyReader::take(std::string_view bytes) {
       case State::kData: {
         auto n = std::min<std::uint64_t>(left_, bytes.size() - i);
         left_ -= n;
+        if (data != nullptr) data->append(bytes, i, static_cast<std::size_t>(n));
         i += static_cast<std::size_t>(n);
         if (left_ == 0) state_ = state_ == State::kSized ? State::kDone : State::kDataCr;
         break;

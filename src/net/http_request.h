@@ -34,6 +34,7 @@ std::string forwarded_head(const ProxyRequest& request);
 struct ResponseHead {
   std::string text;
   int status = 0;
+  std::string coding;  // how the body is carried, in small letters: chunked; empty: as it is
 };
 Result<ResponseHead> rewritten_response(std::string_view head);
 
@@ -41,12 +42,14 @@ Result<ResponseHead> rewritten_response(std::string_view head);
 class BodyReader {
  public:
   explicit BodyReader(const ProxyRequest& request);
-  // How many of these bytes belong to the body; an error when the chunks are not well-formed.
-  Result<std::size_t> take(std::string_view bytes);
+  static BodyReader chunked() { return BodyReader(State::kSize); }
+  // How many of these bytes belong to the body; an error when the chunks are not well-formed. What they carry is added to `data`.
+  Result<std::size_t> take(std::string_view bytes, std::string* data = nullptr);
   bool done() const { return state_ == State::kDone; }
 
  private:
   enum class State : unsigned char { kSized, kSize, kExtension, kSizeLf, kData, kDataCr, kDataLf, kTrailer, kTrailerLf, kEndLf, kDone };
+  explicit BodyReader(State state) : state_(state) {}
   State state_ = State::kDone;
   std::uint64_t left_ = 0;
   unsigned digits_ = 0, trailer_ = 0;

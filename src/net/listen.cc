@@ -38,4 +38,15 @@ Result<std::uint16_t> port_of(int fd) {
   return ntohs(at.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at).sin6_port : reinterpret_cast<sockaddr_in&>(at).sin_port);
 }
 
+bool leads_here(const Address& address) {
+  sockaddr_storage at;
+  socklen_t size = address.fill(at, 9);
+  sys::Fd fd(::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid() || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&at), size) < 0) return false;  // no way there at all
+  // To an address of its own the kernel goes from that same address, and to no other.
+  size = sizeof at;
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&at), &size) < 0) return false;
+  return Address::from(reinterpret_cast<sockaddr*>(&at)) == address;
+}
+
 }  // namespace hotcell::net

@@ -9,6 +9,7 @@ namespace hotcell::net {
 
 EntryKind kind_of(const LogEntry& e) {
   if (e.notice) return EntryKind::kNotice;
+  if (e.open) return EntryKind::kOpen;
   if (e.host.empty() || e.method.starts_with("DNS ")) return EntryKind::kCheap;
   return e.allowed ? EntryKind::kAllowed : EntryKind::kRefused;
 }
@@ -57,6 +58,12 @@ void Log::add(LogEntry entry) {
   ++(entry.allowed ? stats_.allowed : stats_.blocked);
   if (!entry.host.empty() && (stats_.hosts.size() < kMostHosts || stats_.hosts.contains(entry.host))) ++stats_.hosts[entry.host];
   if (!entry.allowed) note_refusal(entry);
+  put(std::move(entry));
+}
+
+void Log::add_open(LogEntry entry) {
+  std::lock_guard lock(mutex_);
+  entry.open = true;
   put(std::move(entry));
 }
 
@@ -149,6 +156,7 @@ std::string log_json(const LogEntry& e) {
   w.field("bytes_down", e.down);
   w.field("duration_us", std::chrono::duration_cast<std::chrono::microseconds>(e.duration).count());
   w.field("notice", e.notice);
+  w.field("open", e.open);
   w.end_object();
   return w.take();
 }

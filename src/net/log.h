@@ -26,10 +26,11 @@ struct LogEntry {
   std::chrono::nanoseconds duration{0};
   std::uint64_t number = 0;      // from 1 on, in the order in which they were logged
   bool notice = false;           // no request: the reason says what was noticed
+  bool open = false;             // has not ended, and moved so much so far; another entry tells of its end, and counts
 };
 
-enum class EntryKind : unsigned char { kAllowed, kRefused, kCheap, kNotice };  // cheap: names and connections that were not heard
-inline constexpr std::size_t kEntryKinds = 4;
+enum class EntryKind : unsigned char { kAllowed, kRefused, kCheap, kNotice, kOpen };  // cheap: names and connections that were not heard
+inline constexpr std::size_t kEntryKinds = 5;
 EntryKind kind_of(const LogEntry& entry);
 
 // How many entries are not there any more, as an entry.
@@ -53,6 +54,7 @@ class Log {
  public:
   explicit Log(std::size_t most_entries) : most_(most_entries) {}
   void add(LogEntry entry);
+  void add_open(LogEntry entry);  // of a request that takes its time
   void count_bytes(std::uint64_t up, std::uint64_t down);
   void count_open(int change);
   void count_failed();

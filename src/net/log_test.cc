@@ -1,10 +1,16 @@
 #include "net/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <thread>
 
 #include "base/strings.h"
 #include "net/account.h"
 #include "net/journal.h"
+#include "sys/fd.h"
 
 namespace hotcell::net {
 namespace {
@@ -124,6 +130,94 @@ TEST(NetJournal, IsKeptAsTheLogGrowsAndTellsWhatWasLost) {
   EXPECT_EQ(sum_of(read_journal(folder).value()).notices, std::vector<std::string>{"something odd"});
   for (const char* name : {"/proxy.log", "/proxy-refused.log"}) EXPECT_EQ(::unlink((folder + name).c_str()), 0) << name;
   ::rmdir(folder.c_str());
+}
+
+void remove_journal(const std::string& folder) {
+  for (const char* name : {"/proxy.log", "/proxy.log.1", "/proxy-refused.log", "/proxy-refused.log.1", "/proxy-names.log"}) ::unlink((folder + name).c_str());
+  EXPECT_EQ(::rmdir(folder.c_str()), 0);
+}
+
+TEST(NetJournal, IsKeptByItselfWhileTheLogIsWritten) {
+  std::string folder = temp_folder();
+  Log log(100);
+  JournalKeeper keeper(log, folder, "run", [](LogEntry& e) { e.host = "cleaned"; });
+  log.add(entry("GET", "a.test", true));
+  auto there = [&] { return read_journal(folder).value(); };
+  for (int i = 0; i < 500 && there().empty(); ++i) ::usleep(10'000);
+  ASSERT_EQ(there().size(), 1u) << "nobody has asked for it";
+  EXPECT_EQ(there()[0].entry.host, "cleaned");
+  log.add(entry("GET", "b.test", false));
+  EXPECT_TRUE(keeper.finish().ok());
+  EXPECT_EQ(there().size(), 2u) << "the end does not wait for the next turn";
+  EXPECT_TRUE(keeper.finish().ok());
+  EXPECT_EQ(there().size(), 2u);
+  remove_journal(folder);
+}
+
+TEST(NetJournal, WhatIsStillOpenIsShownAndNotCounted) {
+  std::string folder = temp_folder();
+  Log log(4);
+  JournalWriter writer(folder, "run");
+  log.add(entry("CONNECT", "evil.test", false));
+  log.add_open(entry("CONNECT", "a.test", true));
+  EXPECT_EQ(log.stats().allowed, 0u);
+  ASSERT_TRUE(writer.keep(log.entries()).ok());
+  auto kept = read_journal(folder).value();
+  ASSERT_EQ(kept.size(), 2u);
+  const LogEntry& open = kept[kept[0].entry.host == "a.test" ? 0 : 1].entry;
+  EXPECT_TRUE(open.open);
+  EXPECT_TRUE(open.allowed);
+  EXPECT_EQ(sum_of(kept).allowed, 0u);
+  for (int i = 0; i < 20; ++i) log.add_open(entry("CONNECT", "b.test", true));
+  EXPECT_TRUE(has_host(log.entries(), "evil.test")) << "they push out themselves alone";
+  remove_journal(folder);
+}
+
+// A file that cannot be written costs its own lines alone, and has them once when it can be.
+TEST(NetJournal, WhatCouldNotBeWrittenIsTriedAgainAndNothingIsThereTwice) {
+  std::string folder = temp_folder();
+  ASSERT_EQ(::symlink("/nowhere", (folder + "/proxy-refused.log").c_str()), 0);  // links are not followed
+  Log log(100);
+  JournalWriter writer(folder, "run");
+  log.add(entry("GET", "a.test", true));
+  log.add(entry("GET", "b.test", false));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(writer.keep(log.entries(writer.kept())).ok());
+  ASSERT_EQ(::unlink((folder + "/proxy-refused.log").c_str()), 0);
+  EXPECT_EQ(read_journal(folder).value().size(), 1u);
+  EXPECT_TRUE(writer.keep(log.entries(writer.kept())).ok());
+  auto stats = sum_of(read_journal(folder).value());
+  EXPECT_EQ(stats.allowed, 1u);
+  EXPECT_EQ(stats.blocked, 1u);
+  EXPECT_EQ(stats.dropped_entries, 0u);
+  remove_journal(folder);
+}
+
+// Who waited for the lock while another turned the page has an old page in hand. To turn that, too, would lose it.
+TEST(NetJournal, APageIsTurnedOnce) {
+  std::string folder = temp_folder();
+  const std::string path = folder + "/proxy.log";
+  LogEntry big = entry("GET", "old.test", true);
+  big.reason.assign(900, 'x');
+  ASSERT_TRUE(append_journal(folder, "run", std::vector<LogEntry>(4000, big)).ok());  // nearly full
+  sys::Fd held(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(held.valid());
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  const std::vector<LogEntry> more(1000, entry("GET", "late.test", true));
+  std::thread late([&] {
+    auto e = more;
+    for (auto& one : e) one.reason.assign(900, 'y');
+    EXPECT_TRUE(append_journal(folder, "run", e).ok());
+  });
+  ::usleep(200'000);  // it waits for the lock; when it is slower than that, it finds the new page at once
+  ASSERT_EQ(::rename(path.c_str(), (path + ".1").c_str()), 0);
+  ASSERT_EQ(::flock(held.get(), LOCK_UN), 0);
+  late.join();
+  std::size_t old = 0, fresh = 0;
+  const auto all = read_journal(folder).value();
+  for (const auto& e : all) ++(e.entry.host == "old.test" ? old : fresh);
+  EXPECT_EQ(old, 4000u);
+  EXPECT_EQ(fresh, 1000u);
+  remove_journal(folder);
 }
 
 TEST(NetJournal, AFloodOfWhatIsAllowedTurnsNoPageOfWhatWasRefused) {

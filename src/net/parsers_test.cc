@@ -131,6 +131,33 @@ TEST(TlsHello, WhatIsNoHelloIsSaidToBeNone) {
   EXPECT_EQ(read_hello(record("\x02\x00\x00\x01x"s)).kind, TlsHello::Kind::kBroken);
   EXPECT_EQ(read_hello("\x16\x03\x01\xff\xff"s).kind, TlsHello::Kind::kBroken);
   EXPECT_EQ(read_hello(record("\x01\xff\xff\xff"s)).kind, TlsHello::Kind::kBroken);
+  EXPECT_EQ(read_hello(record(hello_message(sni("a.test")) + hello_message(sni("b.test")))).kind, TlsHello::Kind::kBroken) << "two in one record";
+}
+
+// Servers are not as strict about a first record as the standard is: what one of them may take for TLS is not let through unread.
+TEST(TlsHello, OddVersionsAreNotTakenForSomethingElse) {
+  std::string odd = record(hello_message(sni("a.test")));
+  for (int version : {0, 1, 2, 4, 0x0f}) {
+    odd[1] = static_cast<char>(version);
+    EXPECT_EQ(read_hello(odd).kind, TlsHello::Kind::kBroken) << version;
+  }
+  const std::string ssl2 = "\x80\x1c\x01\x03\x03\x00\x03\x00\x00\x00\x10"s + "\x00\x00\x35"s + std::string(16, 'c');
+  EXPECT_EQ(read_hello(ssl2).kind, TlsHello::Kind::kHello);
+  EXPECT_EQ(read_hello(ssl2).server_name, "");
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(read_hello(std::string_view(ssl2).substr(0, i)).kind, TlsHello::Kind::kMore) << i;
+  EXPECT_EQ(read_hello("\x80\x1c\x02\x03"s).kind, TlsHello::Kind::kNotTls);
+  EXPECT_EQ(read_hello("\x80\x1c\x01\x04"s).kind, TlsHello::Kind::kNotTls);
+}
+
+TEST(TlsHello, AServerThatWantsAnotherIsRecognised) {
+  const std::string retry =
+      "\xCF\x21\xAD\x74\xE5\x9A\x61\x11\xBE\x1D\x8C\x02\x1E\x65\xB8\x91\xC2\xA2\x11\x16\x7A\xBB\x8C\x5E\x07\x9E\x09\xE2\xC8\xA8\x33\x9C"s;
+  auto answer = [](const std::string& random) { return record("\x02\x00\x00\x28\x03\x03"s + random + "\x00\x13\x01\x00\x00\x00"s); };
+  EXPECT_EQ(read_answer(answer(retry)), TlsAnswer::kRetry);
+  EXPECT_EQ(read_answer(answer(std::string(32, 'r'))), TlsAnswer::kOther);
+  for (std::size_t i = 0; i < kRetryHead; ++i) EXPECT_EQ(read_answer(answer(retry).substr(0, i)), TlsAnswer::kMore) << i;
+  EXPECT_EQ(read_answer("\x15\x03\x03\x00\x02\x02\x28"s), TlsAnswer::kOther);
+  EXPECT_EQ(read_answer("HTTP/1.1 400"), TlsAnswer::kOther);
 }
 
 std::string query(const std::string& name, int type) {

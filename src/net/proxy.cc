@@ -14,6 +14,8 @@
 #include "base/strings.h"
 #include "net/connection.h"
 #include "net/dns_door.h"
+#include "net/listen.h"
+#include "sys/thread.h"
 
 namespace hotcell::net {
 namespace {
@@ -74,6 +76,7 @@ class ProxyImpl final : public Proxy, private Door {
     watcher_ = std::make_unique<Watcher>(*log_, limits.drip);
     watcher = watcher_.get();
     dial_ = options.dial ? std::move(options.dial) : plain_dial;
+    own_ = options.own ? std::move(options.own) : leads_here;
     resolver_ = options.resolver ? std::move(options.resolver) : host_resolver();
     inserter_ = std::move(options.inserter);
     listener_ = std::move(options.listener);
@@ -93,13 +96,17 @@ class ProxyImpl final : public Proxy, private Door {
     }
     tokens_at_ = started_ = Clock::now();
     tokens_ = limits.bytes_per_second;
-    thread_ = std::thread([this] { loop(); });
+    // Not the caller's signals, and above all no SIGPIPE, which splice() cannot be told to leave out: a program that resets a
+    // connection would end the process that serves it.
+    thread_ = sys::quiet_thread([this] { loop(); });
     return {};
   }
 
   void set_rules(std::shared_ptr<const RuleSet> rules) override {
-    std::promise<void> changed;
-    mailbox_->post([&] {
+    // The letter's own: one that is never opened, since the proxy is closed, lets us go on as well.
+    auto changed = std::make_shared<std::promise<void>>();
+    auto done = changed->get_future();
+    mailbox_->post([this, rules = std::move(rules), changed = std::move(changed)]() mutable {
       rules_ = std::move(rules);
       std::vector<std::uint64_t> gone;
       for (auto& [id, c] : connections_)
@@ -108,9 +115,9 @@ class ProxyImpl final : public Proxy, private Door {
           gone.push_back(id);
         }
       for (auto id : gone) forget(id);
-      changed.set_value();
+      changed->set_value();
     });
-    changed.get_future().wait();
+    done.wait();
   }
   const Log& journal() const override { return *log_; }
 
@@ -125,6 +132,7 @@ class ProxyImpl final : public Proxy, private Door {
       drive(id);
     });
   }
+  bool own(const Address& address) const override { return own_(address); }
   Result<sys::Fd> dial(std::uint64_t id, const Address& address, std::uint16_t port) override {
     TRY_SET(sys::Fd fd, dial_(address, port));
     TRY(watch(fd.get(), id << 1 | 1, kBothWays));
@@ -290,6 +298,7 @@ class ProxyImpl final : public Proxy, private Door {
   std::shared_ptr<Mailbox> mailbox_;
   std::shared_ptr<Resolver> resolver_;
   std::function<Result<sys::Fd>(const Address&, std::uint16_t)> dial_;
+  std::function<bool(const Address&)> own_;
   std::shared_ptr<Inserter> inserter_;
   std::unique_ptr<DnsDoor> dns_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;

@@ -45,6 +45,7 @@ struct ProxyOptions {
   bool check_sni = true;                     // a TLS client must ask for the host it was connected to
   // Begins a connection; the default is a plain one. For tests, which have no public addresses of their own.
   std::function<Result<sys::Fd>(const Address&, std::uint16_t port)> dial;
+  std::function<bool(const Address&)> own;   // whether an address is this machine's; the default asks the kernel
   std::shared_ptr<Inserter> inserter;        // may be absent
 };
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "sys/thread.h"
 
 namespace hotcell::net {
 namespace {
@@ -82,7 +83,7 @@ class HostResolver final : public Resolver {
  public:
   HostResolver() {
     ares_library_init(ARES_LIB_INIT_ALL);
-    for (auto& t : threads_) t = std::thread([this] { work(); });
+    for (auto& t : threads_) t = sys::quiet_thread([this] { work(); });
   }
   ~HostResolver() override {
     {

@@ -69,6 +69,14 @@ const HostPattern* RuleSet::find(const std::vector<HostPattern>& list, const Hos
   return nullptr;
 }
 
+// A block of addresses holds for every other one that leads to them, too.
+const HostPattern* RuleSet::find_block(const Address& address, std::uint16_t port) const {
+  const auto inside = v4_inside(address);
+  for (const auto& p : block_)
+    if (p.matches_address(address, port) || (inside && p.matches_address(*inside, port))) return &p;
+  return nullptr;
+}
+
 bool RuleSet::private_allowed(const Host& host, const Address* address, std::uint16_t port) const {
   for (const auto& p : allow_private_)
     if (p.matches(host, port) || (address != nullptr && p.matches_address(*address, port))) return true;
@@ -83,11 +91,14 @@ Decision RuleSet::judge(const Host& host, std::uint16_t port) const {
   std::string_view inside = host.address ? inward(*host.address) : inward_name(host.name);
   if (!inside.empty() && !private_allowed(host, host.address ? &*host.address : nullptr, port))
     return deny_private(inside, shown, host.name);
-  if (const auto* p = find(block_, host, port))
+  const auto* p = find(block_, host, port);
+  if (p == nullptr && host.address) p = find_block(*host.address, port);
+  if (p != nullptr)
     return deny(p->text(), cat(shown, " is refused: it is blocked by ", p->text()), cat("remove --block-domain ", p->text()));
   if (mode_ == RuleMode::kOpen) return {true, "open", cat(shown, " is allowed: the network is open"), {}};
   if (mode_ == RuleMode::kBlocklist) return {true, "default", cat(shown, " is allowed: it is not blocked"), {}};
-  if (const auto* p = find(allow_, host, port)) return {true, p->text(), cat(shown, " is allowed by ", p->text()), {}};
+  p = find(allow_, host, port);
+  if (p != nullptr) return {true, p->text(), cat(shown, " is allowed by ", p->text()), {}};
   return deny("default", cat(shown, " is refused: it is not on the list of allowed hosts"), cat("--allow-domain ", host.name));
 }
 
@@ -112,15 +123,16 @@ Decision RuleSet::check_name(const Host& host) const {
   return last;
 }
 
-Decision RuleSet::check_address(const Target& target, const Address& address) const {
+Decision RuleSet::check_address(const Target& target, const Address& address, bool own) const {
   if (within_)
-    if (Decision others = within_->check_address(target, address); !others.allowed) return beyond(std::move(others), whose_);
+    if (Decision others = within_->check_address(target, address, own); !others.allowed) return beyond(std::move(others), whose_);
   std::string shown = cat(target.host.bracketed(), ":", target.port);
-  for (const auto& p : block_)
-    if (p.matches_address(address, target.port))
-      return deny(p.text(), cat(shown, " is refused: its address ", address.text(), " is blocked by ", p.text()),
-                  cat("remove --block-domain ", p.text()));
+  if (const auto* p = find_block(address, target.port))
+    return deny(p->text(), cat(shown, " is refused: its address ", address.text(), " is blocked by ", p->text()),
+                cat("remove --block-domain ", p->text()));
   std::string_view inside = inward(address);
+  // Whatever listens on all addresses of this machine would be reached, from within, where no firewall stands before it.
+  if (inside.empty() && own) inside = "this host's own";
   if (!inside.empty() && !private_allowed(target.host, &address, target.port))
     return deny("private", cat(shown, " is refused: its address ", address.text(), " is ", inside, ", which is out of reach by default"),
                 cat("--allow-private ", target.host.name));

@@ -32,8 +32,8 @@ class RuleSet {
 
   // Before a name is looked up. An address given as a host is checked as such, too.
   Decision check(const Target& target) const;
-  // Each address that a name was found to have; only what passes may be dialled.
-  Decision check_address(const Target& target, const Address& address) const;
+  // Each address that a name was found to have; only what passes may be dialled. `own`: it is this machine's.
+  Decision check_address(const Target& target, const Address& address, bool own = false) const;
   // For DNS: whether there is any port on which it may be talked to.
   Decision check_name(const Host& host) const;
   RuleMode mode() const { return mode_; }
@@ -42,6 +42,7 @@ class RuleSet {
 
  private:
   const HostPattern* find(const std::vector<HostPattern>& list, const Host& host, std::uint16_t port) const;
+  const HostPattern* find_block(const Address& address, std::uint16_t port) const;
   Decision judge(const Host& host, std::uint16_t port) const;
   bool private_allowed(const Host& host, const Address* address, std::uint16_t port) const;
 

@@ -1,6 +1,10 @@
 #include "net/rules.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include "base/strings.h"
 
 namespace hotcell::net {
 namespace {
@@ -89,6 +93,51 @@ TEST(Rules, AnAddressThatANameWasFoundToHaveIsCheckedAgain) {
   EXPECT_FALSE(r.check_address(t, *parse_v4("127.0.0.1")).allowed);
   EXPECT_FALSE(r.check_address(t, *parse_v6("::ffff:10.0.0.1")).allowed);
   EXPECT_FALSE(r.check_address(t, *parse_v6("fd00::1")).allowed);
+}
+
+// An address has more than one spelling on the wire, too: the kernel dials a mapped one as what it is, a gateway translates others.
+TEST(Rules, ABlockedNetworkIsBlockedByEveryAddressThatLeadsThere) {
+  auto r = rules({.mode = RuleMode::kOpen, .block = {"203.0.113.0/24"}});
+  Target t{parse_host("x.test").value(), 443};
+  auto raw = [](const char* text) {
+    sockaddr_in6 in{};
+    in.sin6_family = AF_INET6;
+    EXPECT_EQ(::inet_pton(AF_INET6, text, &in.sin6_addr), 1) << text;
+    return *Address::from(reinterpret_cast<const sockaddr*>(&in));
+  };
+  EXPECT_EQ(raw("::ffff:203.0.113.66").text(), "203.0.113.66") << "as a name server may give it";
+  for (const char* there : {"::ffff:203.0.113.66", "64:ff9b::cb00:7142", "2002:cb00:7142::1", "::203.0.113.66"}) {
+    EXPECT_FALSE(r.check_address(t, raw(there)).allowed) << there;
+    EXPECT_FALSE(allows(r, cat("[", there, "]"))) << there;
+  }
+  for (const char* elsewhere : {"::ffff:203.0.114.66", "64:ff9b::cb00:7242", "2606:4700::1"}) {
+    EXPECT_TRUE(r.check_address(t, raw(elsewhere)).allowed) << elsewhere;
+    EXPECT_TRUE(allows(r, cat("[", elsewhere, "]"))) << elsewhere;
+  }
+  auto mapped = rules({.mode = RuleMode::kOpen, .block = {"::ffff:203.0.113.0/120"}});
+  EXPECT_FALSE(allows(mapped, "203.0.113.66"));
+  EXPECT_FALSE(allows(mapped, "[::ffff:203.0.113.66]"));
+  EXPECT_TRUE(allows(mapped, "203.0.114.66"));
+  EXPECT_FALSE(allows(rules({.allow = {"203.0.113.0/24"}}), "[64:ff9b::cb00:7142]")) << "what is allowed is allowed as it is written";
+}
+
+TEST(Rules, ABlockOfSomePortsDoesNotHideTheAddresses) {
+  auto r = rules({.mode = RuleMode::kOpen, .block = {"a.test:443"}});
+  Target t{parse_host("a.test").value(), 443};
+  EXPECT_TRUE(r.check_name(t.host).allowed);
+  EXPECT_TRUE(r.check_address(t, *parse_v4("203.0.113.1")).allowed) << "whether the name is blocked was asked before";
+}
+
+TEST(Rules, ThisMachinesOwnAddressesLeadInward) {
+  auto r = rules({.mode = RuleMode::kOpen, .allow_private = {"mine.test", "203.0.113.8"}});
+  Target t{parse_host("x.test").value(), 443}, mine{parse_host("mine.test").value(), 443};
+  EXPECT_TRUE(r.check_address(t, *parse_v4("203.0.113.7"), false).allowed);
+  auto d = r.check_address(t, *parse_v4("203.0.113.7"), true);
+  EXPECT_FALSE(d.allowed);
+  EXPECT_EQ(d.rule, "private");
+  EXPECT_EQ(d.how, "--allow-private x.test");
+  EXPECT_TRUE(r.check_address(mine, *parse_v4("203.0.113.7"), true).allowed);
+  EXPECT_TRUE(r.check_address(t, *parse_v4("203.0.113.8"), true).allowed);
 }
 
 TEST(Rules, InwardIsLiftedByNameOrNetworkAlone) {

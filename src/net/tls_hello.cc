@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace hotcell::net {
@@ -40,7 +41,7 @@ class Reader {
   std::string_view bytes_;
 };
 
-TlsHello broken() { return {TlsHello::Kind::kBroken, {}}; }
+TlsHello broken() { return {TlsHello::Kind::kBroken}; }
 
 // The server_name extension: one host name.
 bool read_names(std::string_view extension, std::string& out) {
@@ -59,7 +60,7 @@ bool read_names(std::string_view extension, std::string& out) {
 
 TlsHello read_body(std::string_view body) {
   Reader r(body);
-  TlsHello hello{TlsHello::Kind::kHello, {}};
+  TlsHello hello{TlsHello::Kind::kHello};
   if (!r.skip(2 + 32) || !r.block(1) || !r.block(2) || !r.block(1)) return broken();
   if (r.empty()) return hello;
   auto extensions = r.block(2);
@@ -79,30 +80,60 @@ TlsHello read_body(std::string_view body) {
 
 }  // namespace
 
+std::size_t record_size(std::string_view bytes) {
+  if (bytes.size() < kRecordHead || bytes[1] != 3) return 0;
+  auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
+  std::size_t size = at(3) << 8 | at(4);
+  bool known = at(0) >= 0x14 && at(0) <= 0x17;  // change of cipher, alert, handshake, data
+  return known && size > 0 && size <= (16 << 10) + 256 ? kRecordHead + size : 0;
+}
+
 TlsHello read_hello(std::string_view bytes) {
   if (bytes.empty()) return {};
-  if (bytes[0] != 0x16) return {TlsHello::Kind::kNotTls, {}};
-  if (bytes.size() >= 2 && bytes[1] != 3) return {TlsHello::Kind::kNotTls, {}};
-  // The handshake message may be spread over several records.
+  // As SSL 2 said it, which servers took for a long time as a way to TLS. It cannot name one.
+  if ((bytes[0] & 0x80) != 0 && (bytes.size() < 3 || bytes[2] == 1)) {
+    if (bytes.size() < 4) return {};
+    if (bytes[3] == 3) return {TlsHello::Kind::kHello, {}, bytes.size()};
+  }
+  if (bytes[0] != kHandshake) return {TlsHello::Kind::kNotTls};
+  // Not all servers want the 3 of its version in a first record; no other protocol of note begins with that byte.
+  if (bytes.size() >= 2 && bytes[1] != 3) return broken();
+  // The handshake message may be spread over several records, and is alone in them.
   std::string message;
-  while (!bytes.empty()) {
-    if (bytes.size() < 5) return {};
-    auto at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
-    if (bytes[0] != 0x16 || bytes[1] != 3) return broken();
-    std::size_t size = at(3) << 8 | at(4);
-    if (size == 0 || size > (16 << 10) + 256) return broken();
-    message += bytes.substr(5, size);
+  std::size_t used = 0;
+  while (used < bytes.size()) {
+    std::string_view rest = bytes.substr(used);
+    if (rest.size() < kRecordHead) return {};
+    std::size_t size = record_size(rest);
+    if (size == 0 || rest[0] != kHandshake) return broken();
+    message += rest.substr(kRecordHead, size - kRecordHead);
     if (message.size() >= 4) {
       auto m = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(message[i])); };
       if (m(0) != 1) return broken();
       std::size_t length = m(1) << 16 | m(2) << 8 | m(3);
-      if (length > kMostHello) return broken();
-      if (message.size() >= 4 + length) return read_body(std::string_view(message).substr(4, length));
+      if (length > kMostHello || message.size() > 4 + length) return broken();
+      if (message.size() == 4 + length && rest.size() >= size) {
+        TlsHello hello = read_body(std::string_view(message).substr(4));
+        hello.size = used + size;
+        return hello;
+      }
     }
-    if (bytes.size() < 5 + size) return {};
-    bytes.remove_prefix(5 + size);
+    if (rest.size() < size) return {};
+    used += size;
   }
-  return message.size() > kMostHello ? broken() : TlsHello{};
+  return {};
+}
+
+TlsAnswer read_answer(std::string_view bytes) {
+  // RFC 8446, 4.1.3: the random bytes of a HelloRetryRequest.
+  static constexpr unsigned char kRetry[32] = {0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
+                                               0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C};
+  constexpr std::size_t kRandom = kRecordHead + 4 + 2;  // behind the heads of record and message, and the version
+  static_assert(kRandom + sizeof kRetry == kRetryHead);
+  if (bytes.empty()) return TlsAnswer::kMore;
+  if (bytes[0] != kHandshake || (bytes.size() > kRecordHead && bytes[kRecordHead] != 2)) return TlsAnswer::kOther;
+  if (bytes.size() < kRetryHead) return TlsAnswer::kMore;
+  return std::memcmp(bytes.data() + kRandom, kRetry, sizeof kRetry) == 0 ? TlsAnswer::kRetry : TlsAnswer::kOther;
 }
 
 }  // namespace hotcell::net

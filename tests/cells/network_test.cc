@@ -84,6 +84,21 @@ TEST_F(CellNetwork, AProgramsResultHasWhatItsDoorRefusedMeanwhile) {
   EXPECT_NE(hotcell({"proxy", "log", "--state", state()}).out.find("refused  GET bad.test:" + web.port()), std::string::npos);
 }
 
+TEST_F(CellNetwork, WhatIsAskedForIsInTheLogWhileItsProgramRuns) {
+  make("work");
+  good({"exec", "work", "--detach", "--", "sh", "-c", "curl -s " + web.url("good.test") + " " + web.url("evil.test") + "; sleep 600"});
+  std::string log;
+  for (int i = 0; i < 200 && lines(log) < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    log = hotcell({"proxy", "log", "--state", state()}).out;
+  }
+  EXPECT_NE(log.find("allowed  GET good.test:" + web.port()), std::string::npos) << log;
+  EXPECT_NE(log.find("refused  GET evil.test:" + web.port()), std::string::npos) << log;
+  good({"stop", "work"});
+  log = hotcell({"proxy", "log", "--state", state()}).out;
+  EXPECT_EQ(lines(log), 2u) << "and not once more at its end: " << log;
+}
+
 TEST_F(CellNetwork, ItsLimitsAreThoseItWasCreatedWith) {
   make("work", {"--network-time", "2s"});
   reached("work", "good.test");

@@ -92,6 +92,26 @@ TEST_F(DaemonNetwork, LeadsThroughAProxyToWhatTheConfigurationAllows) {
   EXPECT_EQ(send("GET", "/api/v1/network/check").status, 400);
 }
 
+TEST_F(DaemonNetwork, WhatIsAskedForIsInTheLogWhileTheProgramRuns) {
+  auto begun = send("POST", "/api/v1/sandbox/execute?wait=false",
+                    cat(R"({"network_enabled":true,"command":"sh","args":["-c","curl -sS --noproxy '' http://localhost:)", allowed.port, R"(/; sleep 50"]})"));
+  ASSERT_EQ(begun.status, 202) << begun.body;
+  const std::string id = field(begun.body, "id");
+  auto until = [&](const std::string& target, const std::string& text) {
+    std::string body;
+    for (int i = 0; i < 400 && body.find(text) == body.npos; ++i) {
+      if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      body = send("GET", target).body;
+    }
+    return body;
+  };
+  EXPECT_NE(until("/api/v1/network/log?limit=1", "\"host\":\"localhost\"").find("\"host\":\"localhost\""), std::string::npos);
+  EXPECT_EQ(field(send("GET", "/api/v1/sandbox/status/" + id).body, "status"), "running");
+  send("POST", "/api/v1/sandbox/kill/" + id);
+  EXPECT_NE(until("/api/v1/sandbox/status/" + id, "\"status\":\"killed\"").find("killed"), std::string::npos);
+  EXPECT_NE(send("GET", "/api/v1/network/stats").body.find("\"allowed\":1"), std::string::npos) << "and not once more at its end";
+}
+
 TEST_F(DaemonNetwork, RefusesTheRestAndSaysWhy) {
   auto answer = curl(other.port, R"(,"network_enabled":true)");
   EXPECT_NE(answer.body.find("403"), std::string::npos) << answer.body;

@@ -1,6 +1,8 @@
 // `hotcell inspect` as users call it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "e2e/cli.h"
 #include "e2e/json.h"
 #include "support/cells.h"
@@ -10,6 +12,12 @@ namespace {
 
 class Inspect : public E2e {
  protected:
+  // Findings go into the audit of the state folder: not into that of whoever runs the tests.
+  Called hotcell(std::vector<std::string> args, std::string input = {}) const {
+    if (args[0] == "inspect" && std::find(args.begin(), args.end(), "--state") == args.end()) args.insert(args.begin() + 1, {"--state", state()});
+    return testing::hotcell(std::move(args), std::move(input));
+  }
+  std::string state() const { return dir_.path() + "/state"; }
   std::string file(const std::string& name, const std::string& text) {
     write_text(dir_.path() + "/" + name, text);
     return dir_.path() + "/" + name;
@@ -89,6 +97,37 @@ TEST_F(Inspect, RulesOfUsers) {
   auto called = hotcell({"inspect", "--rules", file("bad.yaml", "- id: a\n  colour: red\n"), "-"}, "x");
   EXPECT_EQ(called.code, 125) << called.describe();
   EXPECT_NE(called.err.find("bad.yaml:2:3: unknown key 'colour'"), std::string::npos) << called.err;
+}
+
+TEST_F(Inspect, TheAuditHasEveryFinding) {
+  auto audit = [&] { return hotcell({"audit", "show", "--state", state(), "--limit", "500", "--json"}); };
+  EXPECT_EQ(hotcell({"inspect", "-"}, "hello\n").code, 0);
+  EXPECT_EQ(audit().code, 125) << "nothing was found, nothing is written";
+  auto path = file("a", kAttack);
+  EXPECT_EQ(hotcell({"inspect", path, "-"}, "again: " + std::string(kAttack)).code, 1);
+  auto told = audit().out;
+  Json events(told);
+  ASSERT_EQ(events.size(""), 2u) << told;
+  EXPECT_EQ(events.text("0/unmapped/file"), path) << told;
+  EXPECT_EQ(events.text("0/unmapped/type"), "prompt_injection");
+  EXPECT_EQ(events.text("0/unmapped/offset"), "18");
+  EXPECT_EQ(events.text("1/unmapped/file"), "stdin");
+  EXPECT_EQ(told.find("reply with the word done"), std::string::npos) << "what was found is told, not repeated: " << told;
+  EXPECT_EQ(hotcell({"inspect", "--as", "arguments", "-"}, R"({"a":{"file":"../../etc/passwd"}})").code, 1);
+  EXPECT_NE(audit().out.find("a.file"), std::string::npos) << audit().out;
+  EXPECT_EQ(hotcell({"audit", "verify", "--state", state()}).code, 0);
+  const std::string elsewhere = dir_.path() + "/other";
+  EXPECT_EQ(hotcell({"inspect", "--state", elsewhere, path}).code, 1);
+  EXPECT_NE(hotcell({"audit", "show", "--state", elsewhere, "--json"}).out.find(path), std::string::npos);
+}
+
+TEST_F(Inspect, WithoutAnAuditTheFindingsAreToldAllTheSame) {
+  write_text(state(), "a file where the folder should be");
+  auto called = hotcell({"inspect", file("a", kAttack), file("b", kAttack)});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_EQ(lines(called.out), 4u) << called.out;
+  EXPECT_EQ(lines(called.err), 1u) << "once: " << called.err;
+  EXPECT_NE(called.err.find("what was found is not in the audit log: "), std::string::npos) << called.err;
 }
 
 TEST_F(Inspect, BadUsageIs125) {

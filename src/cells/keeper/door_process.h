@@ -30,6 +30,7 @@ class DoorProcess {
 
   int fd() const { return socket_.get(); }
   bool living() const { return child_.pid > 0; }
+  bool asked() const { return !waiting_.empty(); }
   Clock::time_point due() const;             // when an answer is late
   void on_readable();
   void on_late() { end("hotcell-proxy does not answer"); }
@@ -43,6 +44,7 @@ class DoorProcess {
   std::string failed;                        // why it does not serve
   net::DoorAccount account;                  // the last that was heard
   std::optional<net::JournalWriter> journal;  // the log that is kept
+  Clock::time_point keep_at{};               // when it is next to be asked for what came since
   std::uint64_t watch = 0;                   // the keeper's
   std::shared_ptr<net::TlsInserter> tls;     // puts in secrets; goes with the door
 

@@ -202,6 +202,7 @@ class Keeper {
   void answer_exec(Kept& cell, const Execution& execution, Told told);  // with what its door has refused meanwhile
   void deliver(const std::shared_ptr<OutputRelay>& relay, const Asker& asker, Told told);
   Clock::time_point doors_due() const;
+  void keep_log(const std::shared_ptr<DoorProcess>& door);               // as far as it has come
   void door_timers(Clock::time_point at);
   Result<void> seal(const Asker& asker, Kept& cell);
   Result<void> change_network(const Asker& asker, Kept& cell, const Ask& ask);

@@ -36,6 +36,16 @@ net::DoorOrder order_of(const CellRecord& record, RuleMode mode) {
   return {mode, lines_of(record.network, "allow"), lines_of(record.network, "block")};
 }
 
+constexpr auto kKeepEvery = std::chrono::seconds(2);
+
+// Without the values of the cell's secrets: a program that got hold of one may ask for it as a name.
+Result<void> keep_entries(DoorProcess& door, std::vector<net::LogEntry> entries) {
+  if (door.tls)
+    for (auto& e : entries)
+      for (auto* text : {&e.host, &e.reason, &e.how}) *text = net::scrubbed(*text, door.tls->secrets());
+  return door.journal->keep(entries);
+}
+
 void put_list(JsonWriter& w, std::string_view name, const Lines& list) {
   w.key(name);
   w.begin_array();
@@ -136,7 +146,7 @@ void Keeper::close_door(Kept& cell, std::function<void()> then) {
   door->ask({}, [this, door, id, then = std::move(then)](Result<std::string> said) {
     auto account = said.ok() ? net::unpack_door_account(said.value()) : std::nullopt;
     if (account) door->account = *std::move(account);
-    door->journal->keep(door->account.entries).ignore("it is in the cell's own account, too");
+    keep_entries(*door, door->account.entries).ignore("it is in the cell's own account, too");
     if (auto found = kept_.find(id); found != kept_.end()) found->second->last_account = std::make_shared<const net::DoorAccount>(door->account);
     door->end("the door is shut");
     then();
@@ -161,7 +171,7 @@ void Keeper::answer_exec(Kept& cell, const Execution& execution, Told told) {
       told.fields["network"] = net::denial_lines({}, {"what the proxy refused is not known: it does not answer"});
     } else {
       told.fields["network"] = net::denial_lines(account->refusals, account->notices);
-      if (auto door = weak.lock()) door->journal->keep(account->entries).ignore("the next account has them, too");
+      if (auto door = weak.lock()) keep_entries(*door, account->entries).ignore("the next account has them, too");
     }
     deliver(relay, asker, std::move(told));
   });
@@ -175,14 +185,26 @@ void Keeper::deliver(const std::shared_ptr<OutputRelay>& relay, const Asker& ask
 
 Clock::time_point Keeper::doors_due() const {
   auto due = Clock::time_point::max();
-  for (const auto& d : doors_) due = std::min(due, d->due());
+  for (const auto& d : doors_) due = std::min(due, d->serving && !d->asked() ? d->keep_at : d->due());
   return due;
 }
 void Keeper::door_timers(Clock::time_point at) {
   auto late = doors_;
   for (auto& d : late)
     if (d->due() <= at) d->on_late();
+    else if (d->serving && !d->asked() && d->keep_at <= at) keep_log(d);
   sweep_doors();
+}
+
+// A program may run for as long as its cell does: what it asks for is on disk before, and when we are killed.
+void Keeper::keep_log(const std::shared_ptr<DoorProcess>& door) {
+  door->keep_at = Clock::now() + kKeepEvery;
+  std::weak_ptr<DoorProcess> weak = door;
+  const auto moment = static_cast<std::uint64_t>(std::chrono::duration_cast<Nanoseconds>(now().time_since_epoch()).count());
+  door->ask(cat("d", moment, " ", door->journal->kept()), [weak](Result<std::string> said) {
+    auto account = said.ok() ? net::unpack_door_account(said.value()) : std::nullopt;
+    if (auto d = weak.lock(); d && account) keep_entries(*d, std::move(account->entries)).ignore("the next account has them, too");
+  });
 }
 
 Result<void> Keeper::seal(const Asker& asker, Kept& cell) {

@@ -1,7 +1,8 @@
 // hotcell-inspect: reads files and says what is wrong with them. `hotcell inspect` checks the words and starts this.
 // Everything is opened first; then it confines itself, and only then it reads.
 // Usage: hotcell-inspect --serve BYTES (questions on descriptor 0, for the daemon), or
-//   hotcell-inspect [--kind K]… [--as text|command|arguments] [--allow-domain D]… [--rules FILE] [--format text|json] FILE…|-
+//   hotcell-inspect [--kind K]… [--as text|command|arguments] [--allow-domain D]… [--rules FILE] [--format text|json] [--tell FD] FILE…|-
+// --tell: what was found in each file goes to that socket, too, as a frame with an InspectAnswer; its text is the file's name.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "inspect/program/confine_inspect.h"
 #include "inspect/program/serve.h"
 #include "inspect/unicode.h"
+#include "sys/framed_child.h"
 
 using namespace hotcell;
 
@@ -76,6 +78,7 @@ struct Input {
 struct Asked {
   InspectOptions options;
   std::string as = "text", format = "text", rules;
+  int tell = -1;
   std::vector<std::string> files;
 };
 
@@ -104,6 +107,10 @@ Result<Asked> read_words(int argc, char** argv) {
       asked.options.allowed_domains.push_back(value);
     } else if (word == "--rules") {
       asked.rules = value;
+    } else if (word == "--tell") {
+      auto fd = parse_u64(value);
+      if (!fd || *fd <= STDERR_FILENO || *fd > 1000) return make_error(ErrorCode::kInvalid, cat("--tell ", printable(value), " is no descriptor"));
+      asked.tell = static_cast<int>(*fd);
     } else if (word == "--as" && (value == "text" || value == "command" || value == "arguments")) {
       asked.as = value;
     } else if (word == "--format" && (value == "text" || value == "json")) {
@@ -143,6 +150,13 @@ int inspect_all(Asked& asked, const std::vector<Input>& inputs, const Input* rul
     if (!result.ok()) return refuse(cat(input.shown(), ": ", result.error().message));
     found = found || !result.value().safe();
     std::string shown = input.name == "-" ? "stdin" : input.name;
+    if (asked.tell >= 0 && !result.value().findings.empty()) {
+      InspectAnswer told = as_parts(result.value());
+      told.text = shown;
+      for (auto& part : told.parts) part.snippet.clear();
+      // Whoever listens writes the audit. Without it the caller is told all the same.
+      if (!sys::send_frame(asked.tell, pack(told))) asked.tell = -1;
+    }
     if (asked.format == "text") {
       all += inspection_text(result.value(), shown);
       continue;
@@ -165,7 +179,7 @@ int run(int argc, char** argv) {
   std::vector<Input> inputs, rules;
   for (const auto& name : asked.value().files) inputs.emplace_back(name);
   if (!asked.value().rules.empty()) rules.emplace_back(asked.value().rules);
-  int highest = STDERR_FILENO;
+  int highest = std::max(STDERR_FILENO, asked.value().tell);
   for (const auto* all : {&inputs, &rules})
     for (const Input& input : *all) highest = std::max(highest, input.fd);
   // Tables and the data of ICU are made ready now: later no file can be opened.

@@ -41,12 +41,7 @@ InspectAnswer answer(std::string_view bytes) {
     auto inspection = look_at(*question);
     if (!inspection.ok()) return {false, inspection.error().message};
     if (!question->as_parts) return {true, inspection_json(inspection.value())};
-    InspectAnswer told{true, {}};
-    told.cut = inspection.value().cut;
-    for (auto& f : inspection.value().findings)
-      told.parts.push_back({std::string(to_string(f.kind)), std::move(f.type), std::string(to_string(f.level)), std::move(f.rule),
-                            std::move(f.message), std::move(f.snippet), f.offset});
-    return told;
+    return as_parts(std::move(inspection).value());
   } catch (const std::bad_alloc&) {
     return {false, "reading it takes more memory than the inspector is given"};
   } catch (const std::exception& e) {
@@ -55,6 +50,15 @@ InspectAnswer answer(std::string_view bytes) {
 }
 
 }  // namespace
+
+InspectAnswer as_parts(Inspection inspection) {
+  InspectAnswer told{true, {}};
+  told.cut = inspection.cut;
+  for (auto& f : inspection.findings)
+    told.parts.push_back({std::string(to_string(f.kind)), std::move(f.type), std::string(to_string(f.level)), std::move(f.rule),
+                          std::move(f.message), std::move(f.snippet), f.offset, std::move(f.path)});
+  return told;
+}
 
 int serve_inspections(int socket, std::uint64_t memory_bytes) {
   // What is compiled at first use, and what the libraries read of their own, before the walls close.

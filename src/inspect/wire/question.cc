@@ -8,7 +8,7 @@ void fields(Archive& a, InspectQuestion& q) {
 }
 template <typename Archive>
 void fields(Archive& a, InspectPart& p) {
-  a(p.kind, p.type, p.level, p.rule, p.message, p.snippet, p.offset);
+  a(p.kind, p.type, p.level, p.rule, p.message, p.snippet, p.offset, p.path);
 }
 template <typename Archive>
 void fields(Archive& a, InspectAnswer& answer) {

@@ -22,6 +22,7 @@ struct InspectQuestion {
 struct InspectPart {
   std::string kind, type, level, rule, message, snippet;
   std::uint64_t offset = 0;
+  std::string path = {};  // of arguments
 };
 
 struct InspectAnswer {

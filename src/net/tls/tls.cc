@@ -21,6 +21,7 @@ namespace {
 
 constexpr long kDays = 7;  // longer than any cell lives
 constexpr time_t kWaitSeconds = 300;
+constexpr std::size_t kMostContexts = 256;
 
 template <auto Free>
 struct Freed {
@@ -197,8 +198,7 @@ class CellTlsImpl final : public CellTls {
   }
 
   Result<std::unique_ptr<ByteStream>> accept(sys::Fd client, const Host& as) override {
-    TRY_SET(SSL_CTX * context, context_for(as));
-    Session ssl(SSL_new(context));
+    TRY_SET(Session ssl, session_for(as));
     time_limits(client.get());
     if (!ssl || SSL_set_fd(ssl.get(), client.get()) != 1 || SSL_accept(ssl.get()) != 1) return failed("TLS of the cell");
     return std::unique_ptr<ByteStream>(std::make_unique<SslStream>(std::move(client), std::move(ssl)));
@@ -227,10 +227,19 @@ class CellTlsImpl final : public CellTls {
   }
 
  private:
-  Result<SSL_CTX*> context_for(const Host& host) {
+  // A session holds on to its context, so those that are made for later ones can be let go.
+  Result<Session> session_for(const Host& host) {
     std::lock_guard lock(mutex_);
+    // Below *.d a cell has as many names as it likes.
+    if (servers_.size() >= kMostContexts && !servers_.contains(host.name)) servers_.clear();
     auto& context = servers_[host.name];
-    if (context) return context.get();
+    if (!context) {
+      TRY_SET(context, make_context(host));
+    }
+    return Session(SSL_new(context.get()));
+  }
+
+  Result<Context> make_context(const Host& host) {
     TRY_SET(Cert cert, begin_certificate(leaf_key_.get(), host.name, authority_.get()));
     TRY(add_extension(cert.get(), authority_.get(), NID_basic_constraints, "critical,CA:FALSE"));
     TRY(add_extension(cert.get(), authority_.get(), NID_ext_key_usage, "serverAuth"));
@@ -243,8 +252,7 @@ class CellTlsImpl final : public CellTls {
     SSL_CTX_set_options(made.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_clear_mode(made.get(), SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_alpn_select_cb(made.get(), choose_protocol, nullptr);
-    context = std::move(made);
-    return context.get();
+    return made;
   }
 
   Key key_, leaf_key_;
