@@ -62,7 +62,7 @@ class Docker {
   std::vector<std::string> command(const hotcell::backends::ToolRequest& r, std::string_view client) const {
     using namespace hotcell;
     using namespace hotcell::backends;
-    auto shown = view(r);
+    auto shown = view_sealed(r);
     if (!shown) return {};
     const Limits& l = r.policy.limits;
     std::vector<std::string> out = {std::string(client), "-H", "unix://" + socket(), "run", "--rm", "--network=none", "--ipc=private", "--cgroupns=private", "--userns=host", "--read-only",
@@ -76,7 +76,7 @@ class Docker {
         out.push_back(cat("--mount=type=bind,source=", s.source, ",target=", s.target, s.read_only ? ",readonly" : "", ",bind-propagation=rprivate"));
     }
     out.push_back(root_image(empty_root(shown.value())));
-    for (auto word : kNotFirst) out.emplace_back(word);
+    for (auto word : kWatchedFirst) out.emplace_back(word);
     for (const auto& word : r.request.argv) out.push_back(word);
     return out;
   }
