@@ -28,6 +28,15 @@ function(hotcell_add_program_dependencies)
 endfunction()
 cmake_language(DEFER CALL hotcell_add_program_dependencies)
 
+# hotcell_rewrite(PROGRAM…): a linker that maps its output leaves it in the page cache page by page; written as a whole it lies there in
+# large pieces, and a program of 17 MB starts a millisecond sooner. After the machine was started anew it is read that way in any case.
+function(hotcell_rewrite)
+  foreach(program IN LISTS ARGN)
+    add_custom_command(TARGET ${program} POST_BUILD COMMAND cp $<TARGET_FILE:${program}> $<TARGET_FILE:${program}>.whole
+      COMMAND mv -f $<TARGET_FILE:${program}>.whole $<TARGET_FILE:${program}> VERBATIM)
+  endforeach()
+endfunction()
+
 # A test whose executable has the test's own name, so that `./test` finds its GoogleTest report by it.
 function(hotcell_add_test name label)
   add_test(NAME ${name} COMMAND ${name})
