@@ -26,7 +26,11 @@ bool spawn_and_wait(std::vector<std::string> words) {
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  // Not /dev/null: `runsc do` makes what it is given the property of nobody, and this one is everybody's.
+  int nothing[2];
+  if (::pipe2(nothing, O_CLOEXEC) != 0) return false;
+  ::close(nothing[1]);
+  ::posix_spawn_file_actions_adddup2(&actions, nothing[0], 0);
   // A session of its own, as in the library: the scheduler weighs sessions, whatever they are made of.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -37,6 +41,7 @@ bool spawn_and_wait(std::vector<std::string> words) {
   bool begun = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env) == 0;
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
+  ::close(nothing[0]);
   int status = 0;
   return begun && ::waitpid(pid, &status, 0) == pid && status == 0;
 }
