@@ -7,34 +7,16 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "cells/keeper/client.h"
 #include "core/policy/profile.h"
 #include "measure.h"
+#include "memory.h"
 #include "spawn.h"
 
 using namespace hotcell;
 
 namespace {
-
-double available_kib() {
-  std::ifstream info("/proc/meminfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("MemAvailable:")) return std::atof(line.c_str() + 13);
-  return 0;
-}
-
-// The kernel frees what others have just let go of for seconds afterwards.
-double settled_kib() {
-  ::sleep(6);
-  double sum = 0;
-  for (int i = 0; i < 10; ++i) {
-    ::usleep(50'000);
-    sum += available_kib();
-  }
-  return sum / 10;
-}
 
 bool fail(const Error& error) {
   std::fprintf(stderr, "%s\n", error.message.c_str());
@@ -80,9 +62,9 @@ int main(int argc, char** argv) {
   if (good && count > 0) {
     int made = 1;
     for (; good && made < 9; ++made) good = create(keeper.value(), "cell-" + std::to_string(made));  // caches are warm, lists have their first pages
-    double before = settled_kib();
+    double before = bench::settled_kib();
     for (int end = made + count; good && made < end; ++made) good = create(keeper.value(), "cell-" + std::to_string(made));
-    double after = settled_kib();
+    double after = bench::settled_kib();
     if (good) std::printf("%d idle lasting cells\nper cell %.0f KiB\n", count, (before - after) / count);
   }
   ucred who{};

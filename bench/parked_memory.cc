@@ -1,37 +1,12 @@
 // What one parked cell costs in memory, init and network namespace included: the whole machine's available memory
 // before and after parking many. Usage: bench_parked_memory [cells]
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <string>
 
 #include "hotcell/launcher.h"
+#include "memory.h"
 
 using namespace hotcell;
-
-namespace {
-
-double available_kib() {
-  std::ifstream info("/proc/meminfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("MemAvailable:")) return std::atof(line.c_str() + 13);
-  return 0;
-}
-
-// The kernel frees what others have just let go of for seconds afterwards.
-double settled_kib() {
-  ::sleep(6);
-  double sum = 0;
-  for (int i = 0; i < 10; ++i) {
-    ::usleep(50'000);
-    sum += available_kib();
-  }
-  return sum / 10;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   auto count = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 400);
@@ -45,8 +20,8 @@ int main(int argc, char** argv) {
     if (launcher.value()->parked(policy) < n) std::exit(1);
   };
   fill(8);  // caches are warm, lists have their first pages
-  double before = settled_kib();
+  double before = bench::settled_kib();
   fill(8 + count);
-  double after = settled_kib();
+  double after = bench::settled_kib();
   std::printf("%zu parked cells\nper cell %.0f KiB\n", count, (before - after) / static_cast<double>(count));
 }
