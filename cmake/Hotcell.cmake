@@ -39,7 +39,7 @@ endfunction()
 
 # A test whose executable has the test's own name, so that `./test` finds its GoogleTest report by it.
 function(hotcell_add_test name label)
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/alone $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT 600)
 endfunction()
 
@@ -81,15 +81,11 @@ function(hotcell_library name)
       hotcell_add_test(${name}_test "unit;sanitized")
       add_dependencies(sanitized_tests ${name}_test)
     endif()
-    # Tests that start cells count what the machine has of cgroups, mounts and processes: one at a time.
-    if(name STREQUAL kernel OR "hotcell_kernel" IN_LIST A_DEPS)
-      set_tests_properties(${name}_test PROPERTIES RUN_SERIAL ON)
-    endif()
     add_dependencies(unit_tests ${name}_test)
   endif()
 endfunction()
 
-# tests/<name>/*.cc with tests/support/*.cc → <name>_tests. Serial: these look for what a run leaves behind on the whole machine.
+# tests/<name>/*.cc with tests/support/*.cc → <name>_tests.
 function(hotcell_test name)
   cmake_parse_arguments(A "" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*.cc)
@@ -105,7 +101,7 @@ function(hotcell_test name)
   target_compile_options(${name}_tests PRIVATE "-iquote${PROJECT_SOURCE_DIR}/tests")
   set_property(GLOBAL APPEND PROPERTY HOTCELL_NEEDS_PROGRAM ${name}_tests)
   hotcell_add_test(${name}_tests ${name})
-  set_tests_properties(${name}_tests PROPERTIES RUN_SERIAL ON TIMEOUT 900)
+  set_tests_properties(${name}_tests PROPERTIES TIMEOUT 1200)
 endfunction()
 
 # bench/*.cc → one program each, `bench_<file>`, built only when asked for (target `benchmarks`): they want the

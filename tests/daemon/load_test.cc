@@ -18,6 +18,7 @@
 
 #include "base/strings.h"
 #include "daemon/rest_client.h"
+#include "support/cells.h"
 #include "sys/file.h"
 
 namespace hotcell::testing {
@@ -86,13 +87,9 @@ std::map<std::string, int> processes_below(pid_t parent) {
   return out;
 }
 
-std::size_t cgroups() {
-  std::size_t n = 0;
-  std::error_code gone;
-  for (auto it = std::filesystem::recursive_directory_iterator("/sys/fs/cgroup", gone);
-       !gone && it != std::filesystem::end(it); it.increment(gone))
-    if (it->is_directory(gone) && it->path().string().find("/hotcell/") != std::string::npos) ++n;
-  return n;
+// A cgroup is called after the launcher that made it.
+std::size_t cgroups_of(pid_t launcher) {
+  return testing::matches(cat("/sys/fs/cgroup/*/hotcell/", launcher, "-*")).size() + testing::matches(cat("/sys/fs/cgroup/hotcell/", launcher, "-*")).size();
 }
 
 std::size_t lines_of(const std::string& file) {
@@ -188,7 +185,7 @@ TEST_F(Load, NoneIsLostOrDoubledAndNothingIsLeft) {
   const pid_t front = child("hotcell-front"), launcher = child("hotcell-launch");
   ASSERT_TRUE(front > 0 && launcher > 0);
   auto look = [&] {
-    return Holdings{open_files(front), open_files(launcher), cgroups(), lines_of(cat("/proc/", launcher, "/mountinfo")),
+    return Holdings{open_files(front), open_files(launcher), cgroups_of(launcher), lines_of(cat("/proc/", launcher, "/mountinfo")),
                     processes_below(daemon_pid())};
   };
   // Cells that wait are made again in idle time: until the same was seen for three seconds.

@@ -18,15 +18,19 @@
 namespace hotcell {
 
 // Empty: no such process, or one that has ended and waits to be buried. A first thread that left the others behind looks the same
-// but for their number.
-static std::string start_time_of(int pid) {
+// but for their number. An error: it cannot be told, and whoever asks must take it for a living one.
+static Result<std::string> start_time_of(int pid) {
   auto text = sys::read_file(cat("/proc/", pid, "/stat").c_str());
-  if (!text) return {};
+  if (!text) {
+    if (text.error().err == ENOENT || text.error().err == ESRCH) return std::string();
+    return std::move(text).error();
+  }
   // The command name may hold spaces and parentheses; fields count from the last ')'. Start time is the 22nd.
   auto after = text.value().rfind(')');
-  if (after == std::string::npos) return {};
+  if (after == std::string::npos) return make_error(ErrorCode::kIo, cat("/proc/", pid, "/stat is not what it was"));
   auto words = split(std::string_view(text.value()).substr(after + 2), ' ');
-  if (words.size() <= 19 || ((words[0] == "Z" || words[0] == "X") && parse_u64(words[17]).value_or(0) <= 1)) return {};
+  if (words.size() <= 19) return make_error(ErrorCode::kIo, cat("/proc/", pid, "/stat is not what it was"));
+  if ((words[0] == "Z" || words[0] == "X") && parse_u64(words[17]).value_or(0) <= 1) return std::string();
   return std::string(words[19]);
 }
 
@@ -46,7 +50,7 @@ const std::string& own_prefix() {
   static std::string prefix;
   if (pid != ::getpid()) {
     pid = ::getpid();
-    prefix = cat(pid, "-", start_time_of(pid), ".", own_pid_namespace(), "-");
+    prefix = cat(pid, "-", start_time_of(pid).value_or(""), ".", own_pid_namespace(), "-");
   }
   return prefix;
 }
@@ -57,7 +61,10 @@ bool is_of_the_dead(std::string_view name) {
   auto pid = parse_u64(parts[0]);
   auto dot = parts[1].find('.');
   if (!pid || dot == parts[1].npos || parts[1].substr(dot + 1) != own_pid_namespace()) return false;
-  return start_time_of(static_cast<int>(*pid)) != parts[1].substr(0, dot);
+  // To be wrong in doubt would be the end of somebody's living cells: a launcher short of descriptors, say, sweeps nothing.
+  auto since = start_time_of(static_cast<int>(*pid));
+  if (!since.ok()) return false;
+  return dot == 0 ? since.value().empty() : since.value() != parts[1].substr(0, dot);  // 0: one that could not read its own
 }
 
 namespace {

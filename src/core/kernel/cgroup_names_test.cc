@@ -3,10 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 #include "base/strings.h"
 #include "core/kernel/cgroup_files.h"
+#include "sys/fault.h"
 
 namespace hotcell {
 namespace {
@@ -35,6 +37,29 @@ TEST(CgroupNames, OneWhoWaitsToBeBuriedIsDead) {
   ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
   EXPECT_TRUE(is_of_the_dead(name)) << name;
   EXPECT_FALSE(is_of_the_dead(own_prefix() + "1"));
+}
+
+// What cannot be read is no proof of a death: a sweep by it would end the living cells of others.
+TEST(CgroupNames, OneThatCannotBeLookedAtIsNotDead) {
+  const std::string prefix = own_prefix();
+  const std::string mine = cat(prefix, "1"), gone = cat("4194304", prefix.substr(prefix.find('-')), "1");
+  EXPECT_TRUE(is_of_the_dead(gone)) << "the control";
+  for (int error : {EMFILE, ENFILE, ENOMEM, EACCES, EIO}) {
+    sys::arm_fault("open", error);
+    EXPECT_FALSE(is_of_the_dead(mine)) << error;
+    sys::arm_fault("open", error);
+    EXPECT_FALSE(is_of_the_dead(gone)) << error;
+  }
+  sys::arm_fault(nullptr, 0);
+  EXPECT_FALSE(is_of_the_dead(mine));
+  EXPECT_TRUE(is_of_the_dead(gone));
+}
+
+TEST(CgroupNames, OneThatDoesNotSaySinceWhenIsAliveAsLongAsItsNumberIs) {
+  const std::string prefix = own_prefix();
+  const std::string rest = cat("-", prefix.substr(prefix.find('.')), "1");
+  EXPECT_FALSE(is_of_the_dead(cat(::getpid(), rest))) << rest;
+  EXPECT_TRUE(is_of_the_dead(cat(4194304, rest))) << rest;
 }
 
 }  // namespace
