@@ -73,8 +73,8 @@ TEST_F(Settings, AProfileFromAFileIsThatOfRequestsThatNameNone) {
   EXPECT_EQ(at(all, "process_limit").integer(), 7);
   auto ran = send("POST", "/api/v1/sandbox/execute", R"({"command":"echo","args":["x"]})");
   EXPECT_EQ(ran.status, 200) << ran.body;
-  auto much = send("POST", "/api/v1/sandbox/execute", R"j({"language":"python","code":"x = bytearray(120 << 20); print(len(x))"})j");
-  // Killed by the cgroup, or refused by RLIMIT_DATA where there is none.
+  auto much = send("POST", "/api/v1/sandbox/execute", R"j({"language":"python","code":"import time; x = bytearray(120 << 20); time.sleep(3); print(len(x))"})j");
+  // Killed by the next look at its cgroup, or refused by RLIMIT_DATA where there is none.
   EXPECT_EQ(much.status, 200) << much.body;
   EXPECT_FALSE(has(much.body, "125829120")) << much.body;
   auto other = send("POST", "/api/v1/sandbox/execute", R"j({"language":"python","profile":"default","code":"x = bytearray(120 << 20); print(len(x))"})j");
