@@ -33,7 +33,9 @@ std::set<std::string> mounts() {
     // From the fifth field on: mount ids and parents change for reasons of others.
     std::size_t at = 0;
     for (int i = 0; i < 4 && at != std::string::npos; ++i) at = line.find(' ', at + 1);
-    out.insert(at == std::string::npos ? line : line.substr(at + 1));
+    std::string mount = at == std::string::npos ? line : line.substr(at + 1);
+    // firejail, which is set-user-id, makes these three when it is first used on a machine, and keeps them; a suite beside this one may.
+    if (!mount.starts_with("/run/firejail/")) out.insert(std::move(mount));
   }
   return out;
 }
