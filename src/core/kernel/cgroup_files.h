@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hotcell/result.h"
@@ -16,6 +17,7 @@ bool is_of_the_dead(std::string_view name);
 
 std::uint64_t read_number_fd(int fd);                                          // 0 when unreadable
 std::uint64_t read_field_fd(int fd, const char* key);
+std::pair<std::uint64_t, std::uint64_t> read_fields_fd(int fd, std::string_view first, std::string_view second);  // by one look
 std::uint64_t read_number(int dir, const char* file);
 std::uint64_t read_field(int dir, const char* file, const char* key);          // "key value" lines
 Result<void> make_cgroup_folder(const std::string& parent, const std::string& path);

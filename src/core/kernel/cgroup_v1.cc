@@ -103,7 +103,11 @@ class CgroupV1 final : public Cgroup {
     if (counters_.tasks.valid()) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.get()));
     if (counters_.memory.valid()) {
       s.memory = {read_number_fd(counters_.memory.get())};
-      if (s.memory >= unless_below) s.anonymous = {read_field_fd(counters_.memory_stat.get(), "rss")};
+      if (s.memory >= unless_below) {
+        auto [anonymous, shared] = read_fields_fd(counters_.memory_stat.get(), "rss", "shmem");
+        s.anonymous = {anonymous};
+        s.shared = {shared};
+      }
     }
     return s;
   }

@@ -107,6 +107,7 @@ class Cell {
   void emit(std::string type, std::map<std::string, std::string> fields = {});
   void judge(const LiveUsage& now);
   Bytes disk_used() const;
+  CgroupSample group_sample(Bytes unless_below);
   std::vector<std::pair<std::string, Nanoseconds>> setup_times() const;
   bool disk_full() const;
 
@@ -141,6 +142,7 @@ class Cell {
   std::uint64_t rss_kib_ = 0, user_us_ = 0, system_us_ = 0;
   bool counts_cpu_ = false, counts_memory_ = false;  // what the cgroup can tell; the rest is sampled
   CgroupSample last_;
+  std::optional<bool> knows_files_;                // tmpfs that is charged to it is either its own folders or its memory
   TreeSampler tree_;                               // where the cgroup cannot tell
   std::uint32_t tasks_seen_ = 0;
   Bytes memory_seen_;
