@@ -237,7 +237,7 @@ TEST_F(Stamped, ATemplateThatCannotBeMadeCostsNoRun) {
 }
 
 TEST_F(Stamped, AStepThatFailsInAStampedCellStopsTheProgramAndIsNamed) {
-  for (const char* op : {"own_user", "mount_tmpfs", "bind", "identity"}) {
+  for (const char* op : {"own_user", "user_limits", "mount_tmpfs", "bind", "identity"}) {
     SCOPED_TRACE(op);
     auto made = Launcher::create();
     ASSERT_TRUE(made.ok());

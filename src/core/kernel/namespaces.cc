@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "core/policy/proxy_env.h"
 
@@ -43,8 +45,17 @@ std::uint64_t cell_namespaces(const Policy& policy) {
   return flags;
 }
 
+void plan_user_limits(const Host& host, std::uint32_t role, PlanBuilder& plan) {
+  // An eighth: several cells together leave the caller some, and what watches a project's files has enough.
+  std::uint64_t instances = std::max<std::uint64_t>(host.inotify_instances / 8, 4);
+  std::uint64_t watches = std::max<std::uint64_t>(host.inotify_watches / 8, 512);
+  plan.add({.kind = OpKind::kUserLimits, .layer = Layer::kRlimits, .flags = role, .a = instances, .b = watches},
+           cat("inotify: ", instances, " of the caller's ", host.inotify_instances, " instances, ", watches, " of its watches"));
+}
+
 void plan_first_identity(const Policy& policy, const Host& host, PlanBuilder& plan) {
   become(policy.uid, policy.gid, kOnlyDirect, host, plan);
+  plan_user_limits(host, kOnlyDirect, plan);
   std::uint32_t id = host.privileged ? kTemplateId : policy.uid;
   become(id, host.privileged ? kTemplateId : policy.gid, kOnlyTemplate, host, plan);
 }

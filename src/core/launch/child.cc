@@ -28,7 +28,7 @@ struct ChildArgs {
 
 // Capabilities init needs over its own namespaces. They must be ambient: without a mapped uid 0 exec drops the rest.
 constexpr int kInitCaps[] = {CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE, CAP_SYS_ADMIN,
-                             CAP_DAC_OVERRIDE};
+                             CAP_DAC_OVERRIDE, CAP_SYS_RESOURCE};
 
 long raise_ambient() noexcept {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -156,6 +156,7 @@ int run_op(const Op& op) {
     case OpKind::kHoldProc: return apply_hold_proc(g_ctx, op);
     case OpKind::kMountIdleProc: return apply_mount_idle_proc(g_ctx, op);
     case OpKind::kOwnUser: return apply_own_user(g_ctx, op);
+    case OpKind::kUserLimits: return apply_user_limits(g_ctx, op);
     case OpKind::kHostname: return apply_hostname(g_ctx, op);
     case OpKind::kLoopbackUp: return apply_loopback_up(g_ctx, op);
     case OpKind::kDoor: return apply_door(g_ctx, op);
