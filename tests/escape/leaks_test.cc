@@ -266,6 +266,13 @@ TEST_F(Leaks, AGrantIsShownWhereverItLies) {
   }
 }
 
+// Their nodes are read-only; what goes through them is not.
+TEST_F(Leaks, TheFiveDevicesWork) {
+  Report r = run(shell("echo lost > /dev/null; echo lost >> /dev/zero; cat /dev/null; head -c 3 /dev/zero | wc -c;"
+                       "head -c 5 /dev/random | wc -c; head -c 7 /dev/urandom | wc -c; echo x > /dev/full || echo full"));
+  EXPECT_EQ(r.out, "3\n5\n7\nfull\n") << describe(r);
+}
+
 TEST_F(Leaks, ARequiredLayerThatIsMissingStopsTheRun) {
   Policy policy = test_policy();
   policy.required = {Layer::kLsm};
