@@ -191,7 +191,11 @@ struct Walker {
       }
       if (!S_ISDIR(st.st_mode)) continue;
       sys::Fd child(::openat(dir, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (child.valid()) TRY(walk(child.get(), path));
+      // What we may not enter the cell may not either, and what is gone is gone. Anything else (no descriptor left, far
+      // down) is no answer: a name behind it would stay open.
+      if (!child.valid() && (errno == EACCES || errno == EPERM || errno == ENOENT || errno == ENOTDIR)) continue;
+      if (!child.valid()) return errno_error(cat("deny ", deny.pattern, ": ", printable(path)), errno);
+      TRY(walk(child.get(), path));
     }
     return {};
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,6 +180,25 @@ TEST_F(GrantsTest, AFolderThatCanBeEnteredButNotListedIsHiddenFromAGlob) {
   ASSERT_EQ(out.value().masks.size(), 1u) << "the one that cannot be entered needs none";
   EXPECT_EQ(out.value().masks[0].shown, closed);
   EXPECT_TRUE(out.value().masks[0].directory);
+}
+
+// Each level takes two descriptors; at which of them they run out depends on how many others are open.
+TEST_F(GrantsTest, AFolderTooDeepToLookThroughIsRefusedAndNotPassedOver) {
+  std::string deep = dir_ + "/sub/deep";
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(::mkdir((deep += "/d").c_str(), 0755), 0);
+  std::ofstream(deep + "/.env") << "s";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  for (rlim_t limit : {90, 91, 92, 93}) {
+    rlimit few{limit, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    auto out = resolve({{"", Access::kRead}}, {"**/.env"});
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(out.ok()) << "with " << limit << " descriptors its .env was not found, and would be open";
+  }
+  auto out = resolve({{"", Access::kRead}}, {"**/.env"});
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  EXPECT_EQ(out.value().masks.size(), 1u);
 }
 
 TEST_F(GrantsTest, AGlobInsideAWritableFolderIsRefused) { EXPECT_FALSE(resolve({{"", Access::kWrite}}, {"**/.env"}).ok()); }
