@@ -457,6 +457,25 @@ TEST_F(Limited, OddNamesAndDeepFoldersGoAwayWithTheCell) {
   EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
 }
 
+// What making a cell opens itself does not count: as many grants as one likes, under any limit.
+TEST_F(Limited, FewOpenFilesDoNotKeepACellFromBeingMade) {
+  TempDir dir;
+  Policy policy = strict_policy();
+  policy.limits.wall = seconds(30);
+  policy.filesystem.grants = test_policy().filesystem.grants;
+  for (std::uint32_t files : {5u, 8u, 12u, 14u, 15u, 20u}) {
+    policy.limits.open_files = files;
+    for (int grants = 0; grants < 6; ++grants) {
+      std::string folder = dir.path() + "/" + std::to_string(files) + "-" + std::to_string(grants);
+      ASSERT_EQ(::mkdir(folder.c_str(), 0755), 0);
+      policy.filesystem.grants.push_back({folder, Access::kRead, ""});
+      Report r = run(policy, program("many_descriptors"));
+      EXPECT_EQ(r.out, std::to_string(files) + " " + std::to_string(EMFILE) + "\n") << grants + 1 << " grants: " << describe(r);
+    }
+    policy.filesystem.grants = test_policy().filesystem.grants;
+  }
+}
+
 TEST_F(Limited, OpenFilesAreBounded) {
   policy_.limits.open_files = 50;
   Report r = run(policy_, program("many_descriptors"));

@@ -90,8 +90,8 @@ class Validator {
     if (bytes.n > kMaxBytes) return wrong(field, "is too large");
     return {};
   }
-  Result<void> count(std::string_view field, std::uint32_t n, std::uint32_t most) const {
-    if (n == 0 || n > most) return wrong(field, cat(n, " is out of range; 1 to ", most));
+  Result<void> count(std::string_view field, std::uint32_t n, std::uint32_t least, std::uint32_t most) const {
+    if (n < least || n > most) return wrong(field, cat(n, " is out of range; ", least, " to ", most));
     return {};
   }
 
@@ -107,8 +107,9 @@ class Validator {
     // Written so that NaN, which compares false with everything, is refused.
     if (!(l.cpus == 0 || (l.cpus >= kMinCpus && l.cpus <= kMaxCpus)))
       return wrong("limits.cpus", "must be from 0.01 to 8192");
-    TRY(count("limits.processes", l.processes, kMaxTasks));
-    TRY(count("limits.open_files", l.open_files, kMaxFiles));
+    TRY(count("limits.processes", l.processes, 1, kMaxTasks));
+    // Its three streams, and one to load the program by.
+    TRY(count("limits.open_files", l.open_files, 4, kMaxFiles));
     return {};
   }
 
