@@ -77,9 +77,13 @@ Error Cell::failure_of(const Record& record) const {
 }
 
 Result<void> Cell::limit_open_files(int program) {
-  rlimit64 most{plan_->policy.limits.open_files, plan_->policy.limits.open_files};
-  for (int pid : {program, child_.pid})
+  for (int pid : {program, child_.pid}) {
+    rlimit64 most{};
+    if (::syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, nullptr, &most) < 0) return errno_error("prlimit64 (open files)", errno);
+    // A ceiling of the caller's that is lower already stays, as with the other limits.
+    most.rlim_max = most.rlim_cur = std::min<rlim64_t>(most.rlim_max, plan_->policy.limits.open_files);
     if (::syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, &most, nullptr) < 0) return errno_error("prlimit64 (open files)", errno);
+  }
   return {};
 }
 
@@ -197,10 +201,6 @@ Bytes Cell::disk_used() const {
   return used > disk_before_ ? Bytes{used.n - disk_before_.n} : Bytes{};
 }
 
-void Cell::judge(const LiveUsage& now) {
-  if (!monitor_) return;
-  const Limits& limits = plan_->policy.limits;
-  Usage usage;
 namespace {
 
 // In all private folders together. Its pages are the cell's, but for those that the launcher wrote.
@@ -236,6 +236,10 @@ CgroupSample Cell::group_sample(Bytes unless_below) {
   return s;
 }
 
+void Cell::judge(const LiveUsage& now) {
+  if (!monitor_) return;
+  const Limits& limits = plan_->policy.limits;
+  Usage usage;
   usage.cpu = now.cpu;
   usage.memory_peak = now.memory;
   // The kernel holds these two by itself, with an error for the program: they warn and end nothing. One task is none
