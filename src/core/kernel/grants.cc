@@ -46,6 +46,12 @@ Result<ResolvedGrant> resolve(const FsGrant& grant) {
   out.ino = st.st_ino;
   out.directory = S_ISDIR(st.st_mode);
   TRY_SET(out.canonical, sys::read_link(cat("/proc/self/fd/", fd).c_str()));
+  // The cell has the same links (/bin -> usr/bin), and nothing can be mounted on one.
+  for (std::string_view system : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+    struct stat link;
+    if (is_inside(out.shown, system) && is_inside(out.canonical, "/usr") && ::lstat(std::string(system).c_str(), &link) == 0 && S_ISLNK(link.st_mode))
+      out.shown = out.canonical;
+  }
   return out;
 }
 

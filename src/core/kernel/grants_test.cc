@@ -203,6 +203,18 @@ TEST_F(GrantsTest, AFolderTooDeepToLookThroughIsRefusedAndNotPassedOver) {
 
 TEST_F(GrantsTest, AGlobInsideAWritableFolderIsRefused) { EXPECT_FALSE(resolve({{"", Access::kWrite}}, {"**/.env"}).ok()); }
 
+TEST_F(GrantsTest, AGrantBehindALinkThatEveryCellHasIsShownWhereItLeads) {
+  struct stat st;
+  ASSERT_EQ(::lstat("/bin", &st), 0);
+  Filesystem fs;
+  fs.grants = {{"/bin", Access::kRead, ""}, {"/bin/sh", Access::kRead, ""}};
+  auto out = resolve_grants(fs, false);
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  ASSERT_EQ(out.value().grants.size(), 2u);
+  EXPECT_EQ(out.value().grants[0].shown, S_ISLNK(st.st_mode) ? out.value().grants[0].canonical : "/bin");
+  EXPECT_EQ(out.value().grants[1].shown.starts_with("/usr/"), S_ISLNK(st.st_mode)) << "a mount on a link fails";
+}
+
 TEST_F(GrantsTest, SystemFoldersOfEveryCellCannotBeDeniedSilently) {
   Filesystem fs;
   fs.deny = {{"/etc/alternatives", ""}};
