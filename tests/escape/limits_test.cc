@@ -404,6 +404,14 @@ TEST_F(Limited, SleeperEndsForWallTimeAndTheHookIsCalled) {
   EXPECT_LT(r.duration, seconds(5));
 }
 
+TEST_F(Limited, TheLargestLimitsThereAreCanBeHad) {
+  policy_.limits.processes = 4194304;
+  policy_.limits.open_files = 1048576;
+  policy_.limits.wall = policy_.limits.cpu_time = std::chrono::hours(1'000'000);
+  Report r = run(policy_, program("memory_40"));
+  EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
+}
+
 TEST_F(Limited, TooManyProcessesIsTheReason) {
   for (const char* name : {"many_processes", "many_threads"}) {
     Report r = run(policy_, program(name));

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -152,6 +153,11 @@ std::pair<std::uint64_t, std::uint64_t> read_fields_fd(int fd, std::string_view 
     value(line, second, out.second);
   }
   return out;
+}
+
+std::string most_tasks(const Limits& limits) {
+  constexpr std::uint64_t kMost = 4 << 20;  // more than there can be is refused by the kernel
+  return cat(std::min<std::uint64_t>(std::uint64_t{limits.processes} + 1, kMost));
 }
 
 Result<void> make_cgroup_folder(const std::string& parent, const std::string& path) {

@@ -69,7 +69,7 @@ class CgroupV1 final : public Cgroup {
       TRY_SET(counters_.cpu_system, sys::open_at(a->dir.get(), "cpuacct.usage_sys", O_RDONLY));
     }
     if (const Hierarchy* p = find("pids")) {
-      TRY(sys::write_file_at(p->dir.get(), "pids.max", cat(limits.processes + 1)));  // and init
+      TRY(sys::write_file_at(p->dir.get(), "pids.max", most_tasks(limits)));  // and init
       TRY_SET(counters_.tasks, sys::open_at(p->dir.get(), "pids.current", O_RDONLY));
       counters_.tasks_peak = sys::Fd(::openat(p->dir.get(), "pids.peak", O_RDONLY | O_CLOEXEC));  // since 6.11
       TRY_SET(counters_.refused, sys::open_at(p->dir.get(), "pids.events", O_RDONLY));

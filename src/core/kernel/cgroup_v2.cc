@@ -36,7 +36,7 @@ class CgroupV2 final : public Cgroup {
         return std::move(swap).error();
       TRY(sys::write_file_at(dir_.get(), "memory.oom.group", "1"));
     }
-    if (host.pids) TRY(sys::write_file_at(dir_.get(), "pids.max", cat(limits.processes + 1)));  // and init
+    if (host.pids) TRY(sys::write_file_at(dir_.get(), "pids.max", most_tasks(limits)));  // and init
     if (host.cpu && limits.cpus > 0)
       TRY(sys::write_file_at(dir_.get(), "cpu.max", cat(static_cast<std::uint64_t>(limits.cpus * 100000), " 100000")));
     return {};

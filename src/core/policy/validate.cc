@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMaxPath = 4095;         // PATH_MAX without its NUL
 constexpr std::size_t kMaxEnvString = 131071;  // MAX_ARG_STRLEN without its NUL: execve refuses longer ones
 constexpr std::uint32_t kMaxTasks = 4194304;   // PID_MAX_LIMIT: pids.max takes no more
+constexpr Nanoseconds kMaxTime = std::chrono::hours(1'000'000);
 constexpr std::uint32_t kMaxFiles = 1048576;   // the kernel's default fs.nr_open: setrlimit takes no more
 constexpr std::uint64_t kMaxBytes = INT64_MAX;
 
@@ -104,6 +105,9 @@ class Validator {
     if (l.address_space) TRY(size("limits.address_space", *l.address_space));
     if (l.cpu_time.count() <= 0) return wrong("limits.cpu_time", "must be more than 0");
     if (l.wall.count() <= 0) return wrong("limits.wall", "must be more than 0; every run has a wall limit");
+    // A deadline is now and this: the clock ends at some 2.5 million hours.
+    if (l.cpu_time > kMaxTime) return wrong("limits.cpu_time", "is too long; at most 1000000h");
+    if (l.wall > kMaxTime) return wrong("limits.wall", "is too long; at most 1000000h");
     // Written so that NaN, which compares false with everything, is refused.
     if (!(l.cpus == 0 || (l.cpus >= kMinCpus && l.cpus <= kMaxCpus)))
       return wrong("limits.cpus", "must be from 0.01 to 8192");

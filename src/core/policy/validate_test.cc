@@ -28,6 +28,8 @@ TEST(Validate, ValuesNoParserLooksAt) {
   EXPECT_NE(problem([](Policy& p) { p.limits.wall = Nanoseconds(0); }).find("every run has a wall limit"),
             std::string::npos);
   EXPECT_NE(problem([](Policy& p) { p.limits.wall = Nanoseconds(-1); }).find("limits.wall"), std::string::npos);
+  EXPECT_NE(problem([](Policy& p) { p.limits.wall = Nanoseconds::max(); }).find("limits.wall: is too long"), std::string::npos);
+  EXPECT_NE(problem([](Policy& p) { p.limits.cpu_time = Nanoseconds::max(); }).find("limits.cpu_time: is too long"), std::string::npos);
   EXPECT_NE(problem([](Policy& p) { p.limits.cpu_time = Nanoseconds(0); }).find("limits.cpu_time"), std::string::npos);
   for (double cpus : {-1.0, 0.001, 1e9, std::nan(""), static_cast<double>(INFINITY)})
     EXPECT_NE(problem([&](Policy& p) { p.limits.cpus = cpus; }).find("limits.cpus"), std::string::npos) << cpus;
