@@ -146,6 +146,14 @@ HOTCELL_PROGRAM(busy_children) {
     ::waitpid(pid, nullptr, 0);
   }
 }
+volatile sig_atomic_t g_alarms = 0;
+HOTCELL_PROGRAM(alarm_storm) {
+  ::signal(SIGALRM, [](int) { g_alarms = g_alarms + 1; });
+  itimerval often{{0, 50}, {0, 50}};
+  if (::setitimer(ITIMER_REAL, &often, nullptr) != 0) return 2;
+  burn(milliseconds(300));
+  return g_alarms > 100 ? 0 : 3;
+}
 HOTCELL_PROGRAM(busy_400ms) {
   burn(milliseconds(400));
   return 0;
@@ -378,6 +386,12 @@ TEST_F(Limited, CpuSpreadOverChildrenIsSummed) {
   policy_.limits.cpu_time = milliseconds(500);
   Report r = run(policy_, program("busy_children"));
   EXPECT_EQ(exit_reason(r), "timeout_cpu") << describe(r);
+}
+
+TEST_F(Limited, AStormOfTimersIsNoTimeout) {
+  policy_.limits.cpu_time = seconds(5);
+  Report r = run(policy_, program("alarm_storm"));
+  EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
 }
 
 TEST_F(Limited, CpuQuotaStretchesTheWork) {
