@@ -46,9 +46,11 @@ std::uint64_t cell_namespaces(const Policy& policy) {
 }
 
 void plan_user_limits(const Host& host, std::uint32_t role, PlanBuilder& plan) {
-  // An eighth: several cells together leave the caller some, and what watches a project's files has enough.
-  std::uint64_t instances = std::max<std::uint64_t>(host.inotify_instances / 8, 4);
-  std::uint64_t watches = std::max<std::uint64_t>(host.inotify_watches / 8, 512);
+  // An eighth: several cells together leave the caller some, and what watches a project's files has enough. All cells of a
+  // template have half.
+  std::uint64_t parts = (role & kOnlyTemplate) ? 2 : 8;
+  std::uint64_t instances = std::max<std::uint64_t>(host.inotify_instances / parts, 4);
+  std::uint64_t watches = std::max<std::uint64_t>(host.inotify_watches / parts, 512);
   plan.add({.kind = OpKind::kUserLimits, .layer = Layer::kRlimits, .flags = role, .a = instances, .b = watches},
            cat("inotify: ", instances, " of the caller's ", host.inotify_instances, " instances, ", watches, " of its watches"));
 }
@@ -58,6 +60,7 @@ void plan_first_identity(const Policy& policy, const Host& host, PlanBuilder& pl
   plan_user_limits(host, kOnlyDirect, plan);
   std::uint32_t id = host.privileged ? kTemplateId : policy.uid;
   become(id, host.privileged ? kTemplateId : policy.gid, kOnlyTemplate, host, plan);
+  plan_user_limits(host, kOnlyTemplate, plan);
 }
 
 void plan_own_cgroup(const Policy& policy, const Host& host, PlanBuilder& plan) {
