@@ -12,9 +12,6 @@ inline constexpr std::uint32_t kTemplateId = 65536;
 
 std::uint64_t cell_namespaces(const Policy& policy);  // the CLONE_NEW* flags of a cell
 void plan_first_identity(const Policy& policy, const Host& host, PlanBuilder& plan);
-// What the kernel counts against whoever made the user namespace, on top of its own user: a share of it. `role`: the kind of
-// cell (kOnlyDirect before the host's tree is gone, kOnlyStamped behind kOwnUser), or kOnlyTemplate for all that it stamps.
-void plan_user_limits(const Host& host, std::uint32_t role, PlanBuilder& plan);
 // What init does about ids, host name and lo.
 void plan_namespaces(const Policy& policy, const Host& host, PlanBuilder& plan);
 // Its cgroups and their namespace.

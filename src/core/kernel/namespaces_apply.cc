@@ -64,21 +64,18 @@ int apply_own_user(ApplyContext& ctx, const Op&) noexcept {
   if (result == 0) result = write_map(ctx.proc, "self/uid_map", ctx.uid, ctx.cell_id ? ctx.cell_id : ctx.uid);
   if (result == 0) result = write_map(ctx.proc, "self/gid_map", ctx.gid, ctx.cell_id ? ctx.cell_id : ctx.gid);
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 && result == 0) result = -errno;
+  close(ctx.proc);
+  ctx.proc = -1;
   return result;
 }
 
-int apply_user_limits(ApplyContext& ctx, const Op& op) noexcept {
-  // These files are those of the user namespace of whoever opens them, whichever /proc they are in.
-  bool held = (op.flags & kOnlyStamped) != 0;
-  int proc = held ? ctx.proc : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (proc < 0) return -errno;
+int apply_user_limits(ApplyContext&, const Op& op) noexcept {
+  // These files are those of the user namespace of whoever opens them.
   char number[24];
   append_number(number, op.a);
-  int result = write_at(proc, "sys/user/max_inotify_instances", number);
+  int result = write_at(AT_FDCWD, "/proc/sys/user/max_inotify_instances", number);
   append_number(number, op.b);
-  if (result == 0) result = write_at(proc, "sys/user/max_inotify_watches", number);
-  close(proc);
-  if (held) ctx.proc = -1;
+  if (result == 0) result = write_at(AT_FDCWD, "/proc/sys/user/max_inotify_watches", number);
   return result == -ENOENT ? 0 : result;  // a kernel without inotify
 }
 

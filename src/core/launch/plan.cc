@@ -65,7 +65,6 @@ Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
     plan_namespaces(policy, host, b);
   };
   plan_native_root(policy, host, plan.grants, b, begin_cell, [&] { plan_own_cgroup(policy, host, b); });
-  plan_user_limits(host, kOnlyStamped, b);
   plan_rlimits(policy, host, b);
   plan_caps(host, b);
   // After no_new_privs, before seccomp: restrict_self needs the first, and a filter could forbid the call.
