@@ -114,6 +114,14 @@ Result<void> copy_in(Job& job, OpenedFile file, unsigned mode, std::string_view 
   return {};
 }
 
+Result<void> check_workspace(const Job& job) {
+  if (job.request.files.empty() && !job.source) return {};
+  for (const auto& g : job.policy.filesystem.grants)
+    if (g.path == "/work")
+      return bad(cat(g.origin.empty() ? "" : cat(g.origin, ": "), "the host's /work would cover the cell's own, where the files of this run go; grant folders inside it"));
+  return {};
+}
+
 Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   TRY_SET(ChosenPolicy chosen, choose_policy(parsed));
   Job job;
@@ -133,6 +141,7 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   TRY(set_stdin(parsed.last(Opt::kStdin), job));
   job.request.rich = parsed.has(Opt::kRich);
   TRY(set_program(parsed, purpose, job));
+  TRY(check_workspace(job));
   if (job.wasm && purpose == JobFor::kRunning && (!job.source || as_wasm(*job.source->language) == nullptr))
     return bad("backend wasm runs WASI modules (x.wasm) and C or C++ sources; this is none of them");
   if (job.request.rich && job.request.outputs_if_there.empty())

@@ -28,6 +28,7 @@ struct Job {
 
 enum class JobFor : std::uint8_t { kRunning, kExplaining };  // explaining needs no program
 Result<Job> make_job(const Parsed& parsed, JobFor purpose);
+Result<void> check_workspace(const Job& job);  // nothing that goes into /work is hidden by a grant of the host's
 
 // Opens a file that will be copied into /work under its own name. Regular files only: a pipe or device has no end.
 struct OpenedFile {

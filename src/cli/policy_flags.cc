@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "cli/paths.h"
+#include "cli/profile_check.h"
 #include "backends/backend.h"
 #include "backends/probe.h"
 #include "core/policy/env.h"
@@ -142,6 +143,7 @@ Result<ChosenPolicy> base_policy(const Parsed& parsed) {
   }
   chosen.policy = std::move(loaded.value().policy);
   chosen.origins = std::move(loaded.value().origins);
+  TRY(check_syscalls(chosen.policy, chosen.origins).context("--profile"));
   return chosen;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/policy_flags.h"
 #include "cli/policy_json.h"
+#include "cli/profile_check.h"
 #include "cli/say.h"
 #include "core/kernel/seccomp_export.h"
 #include "core/policy/validate.h"
@@ -96,7 +97,16 @@ int check(const Parsed& parsed) {
     auto name = parsed.words[i];
     auto loaded = load_profile_details(name, search);
     std::vector<std::string> said;
-    if (loaded.ok()) said = warnings(loaded.value().policy, loaded.value().origins);
+    if (loaded.ok()) {
+      said = warnings(loaded.value().policy, loaded.value().origins);
+      auto missing = check_plan(loaded.value().policy, loaded.value().origins);
+      if (!missing.ok()) {
+        loaded = std::move(missing).error();
+        said.clear();  // of what would be risky if it could be
+      } else if (!missing.value().empty()) {
+        said.push_back(std::move(missing).value());
+      }
+    }
     if (!loaded.ok()) code = kExitRefused;
     else if (!said.empty() && code == 0) code = 1;
     w.begin_object();

@@ -30,7 +30,12 @@ std::string search_path(const Policy& policy) {
   return set == policy.env.set.end() ? std::string(kCellPath) : set->second;
 }
 
-std::string hidden_hint(std::string_view name, std::string_view path) {
+// What to do about a program that is on this host and that the cell will not find.
+std::string hidden_hint(const Policy& policy, std::string_view name, const std::string& path) {
+  Policy open = policy;
+  open.filesystem.deny.clear();
+  if (is_visible(policy, path, path)) return cat(name, ": not found along the PATH of the cell; it is at ", path);
+  if (is_visible(open, path, path)) return cat(name, ": ", path, " is denied by the policy");
   auto folder = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
   return cat(name, ": it is at ", path, " on this host, which the cell does not see; add --read ", folder);
 }
@@ -139,7 +144,7 @@ Result<void> check_shebang(std::string_view line, std::string_view file, const P
   auto found = real_path(interpreter, file);
   if (!found.ok()) return not_found(cat(file, ": its interpreter ", interpreter, " is not there"));
   if (!is_visible(policy, interpreter, found.value()))
-    return not_found(cat(file, ": ", hidden_hint(interpreter, interpreter)));
+    return not_found(cat(file, ": ", hidden_hint(policy, interpreter, std::string(interpreter))));
   auto rest = trim(line.substr(interpreter.size()));
   if (!interpreter.ends_with("/env") || rest.empty() || rest.starts_with('-')) return {};
   auto program = find_program(rest.substr(0, rest.find_first_of(" \t")), policy);
@@ -165,7 +170,8 @@ Result<std::string> find_program(std::string_view name, const Policy& policy) {
   if (!other.empty()) return not_executable(cat(other, ": not executable"));
   if (hidden.empty()) hidden = find_on_host(name);
   if (!hidden.empty()) {
-    return not_found(cat(hidden_hint(name, hidden), ", or name the program by its path to show that one file"));
+    std::string hint = hidden_hint(policy, name, hidden);
+    return not_found(cat(hint, hint.find("; add --read ") == hint.npos ? "" : ", or name the program by its path to show that one file"));
   }
   return not_found(cat(name, ": program not found"));
 }

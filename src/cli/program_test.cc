@@ -220,6 +220,26 @@ TEST_F(ProgramTest, ADenialHoldsUnderEveryNameOfAGrantedFolder) {
   EXPECT_EQ(patterns({"--write", "real", "--deny", "**/.env", "--", "true"}), (Words{"**/.env"}));
 }
 
+TEST_F(ProgramTest, FilesAreNotPutWhereAGrantHidesThem) {
+  Job own;
+  own.policy.filesystem.grants.push_back({"/work", Access::kRead, "--read"});
+  EXPECT_TRUE(check_workspace(own).ok()) << "a program of the host's may be run there";
+  own.request.files.push_back({"x.py", std::string("1"), 0644});
+  ASSERT_FALSE(check_workspace(own).ok());
+  EXPECT_TRUE(check_workspace(own).error().message.starts_with("--read: the host's /work would cover"));
+  own.policy.filesystem.grants[0].path = "/work/project";
+  EXPECT_TRUE(check_workspace(own).ok());
+}
+
+TEST_F(ProgramTest, AProgramThatIsThereAndNotFoundIsToldWhy) {
+  auto why = [&](std::vector<std::string_view> words) {
+    auto made = job(std::move(words));
+    return made.ok() ? std::string("it was found") : made.error().message;
+  };
+  EXPECT_EQ(why({"--deny", "/usr/bin/env", "--", "env"}), "env: /usr/bin/env is denied by the policy");
+  EXPECT_EQ(why({"--env", "PATH=/nonexistent", "--", "env"}), "env: not found along the PATH of the cell; it is at /usr/bin/env");
+}
+
 TEST_F(ProgramTest, AFileWithAGlobInItsNameIsDeniedAsItself) {
   file("real/a[1]*", "x");
   EXPECT_EQ(deny_pattern("real/a[1]*"), (dir_ / "real/a[[]1][*]").native());

@@ -12,7 +12,7 @@ volatile std::sig_atomic_t g_caught = 0;
 void on_signal(int number) {
   if (g_caught == 0) g_caught = number;
 }
-void on_pipe(int) {}
+void on_nothing(int) {}
 
 }  // namespace
 
@@ -21,11 +21,13 @@ int caught_signal() { return g_caught; }
 Result<void> catch_signals() {
   struct sigaction action {};
   ::sigemptyset(&action.sa_mask);
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
     struct sigaction old {};
-    action.sa_handler = number == SIGPIPE ? on_pipe : on_signal;
+    // Of these two the system call tells as well, and then it can be said what went wrong. Not ignored: exec would pass that on.
+    const bool by_error = number == SIGPIPE || number == SIGXFSZ;
+    action.sa_handler = by_error ? on_nothing : on_signal;
     if (::sigaction(number, &action, &old) != 0) return errno_error("sigaction", errno);
-    if (number != SIGPIPE && old.sa_handler == SIG_IGN && ::sigaction(number, &old, nullptr) != 0) {
+    if (!by_error && old.sa_handler == SIG_IGN && ::sigaction(number, &old, nullptr) != 0) {
       return errno_error("sigaction", errno);
     }
   }

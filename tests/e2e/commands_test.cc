@@ -109,6 +109,39 @@ TEST_F(Commands, Profiles) {
       << called.describe();
 }
 
+// Well formed, and yet no cell can be made of it: what `check` says is what `run` would.
+TEST_F(Commands, AProfileThatNoCellCanHaveIsNotOk) {
+  TempDir dir;
+  std::string path = dir.path() + "/mine.yaml", here = "filesystem: {write: [" + dir.path() + "]";
+  struct {
+    std::string text, says;
+  } bad[] = {
+      {"syscalls: {allow: [nosuchcall]}\n", ":1: syscalls.allow: there is no system call named 'nosuchcall'"},
+      {"name: mine\nsyscalls: {allow: [mount]}\n", ":2: syscalls.allow: mount cannot be allowed"},
+      {"syscalls: {deny: [execve]}\n", ":1: syscalls.deny: without execve no program could start"},
+      {"audit: {mode: {rootfs: observe}}\n", "rootfs cannot be switched off alone"},
+      {"filesystem: {read: [/proc]}\n", ":1: /proc cannot be granted"},
+      {"filesystem: {deny: [/etc/passwd]}\n", ":1: /etc/passwd belongs to what every cell sees"},
+      {here + ", deny: [\"**/.env\"]}\n", ":1: deny **/.env cannot be enforced inside"},
+  };
+  for (const auto& b : bad) {
+    SCOPED_TRACE(b.text);
+    write_text(path, b.text);
+    auto called = hotcell({"profile", "check", path});
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_NE(called.err.find(b.says), std::string::npos) << called.describe();
+    EXPECT_EQ(called.out, "");
+    called = hotcell({"run", "--profile", path, "--", "/bin/true"});
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_NE(called.err.find(b.says), std::string::npos) << called.describe();
+  }
+  // What is missing here may be there elsewhere.
+  write_text(path, "filesystem: {read: [/nonexistent/folder]}\n");
+  auto called = hotcell({"profile", "check", path});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_NE(called.out.find("/nonexistent/folder: No such file or directory (on this host"), std::string::npos) << called.describe();
+}
+
 TEST_F(Commands, Doctor) {
   auto called = hotcell({"doctor", "--json"});
   EXPECT_EQ(called.code, 0) << called.describe();

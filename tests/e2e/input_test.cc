@@ -77,6 +77,22 @@ TEST_F(Input, StrangeNamesAreEscaped) {
   EXPECT_EQ(called.out, "inside\n");
 }
 
+// Called by somebody who is limited himself: it runs within that, or says what is in the way.
+TEST_F(Input, LimitsOfTheCallersOwn) {
+  auto limited = [](const std::string& limit, const std::string& options, int* code) {
+    return shell_output({"/bin/sh", "-c", "ulimit " + limit + "; exec " + hotcell_path() + " run " + options + " -- /bin/sh -c 'ulimit -n' 2>&1"}, "", code);
+  };
+  int code = -1;
+  EXPECT_EQ(limited("-n 400", "--open-files 1000", &code), "400\n");
+  EXPECT_EQ(code, 0);
+  std::string said = limited("-n 60", "", &code);
+  EXPECT_NE(said.find("descriptors, and this process may have 60: raise it (ulimit -n "), std::string::npos) << said;
+  EXPECT_EQ(code, 125);
+  said = limited("-f 0", "", &code);
+  EXPECT_NE(said.find("File too large"), std::string::npos) << said;
+  EXPECT_EQ(code, 125) << "and not ended by SIGXFSZ without a word";
+}
+
 TEST_F(Input, ArgumentsOfMebibytes) {
   std::vector<std::string> args = {"run", "--", "/bin/sh", "-c", "echo $#; printf %s \"$*\" | wc -c", "sh"};
   args.insert(args.end(), 15, std::string(100000, 'a'));

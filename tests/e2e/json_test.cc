@@ -55,6 +55,9 @@ TEST_F(JsonReport, HasEveryKeyOfARun) {
   EXPECT_EQ(json.text("stdout"), "out\n");
   EXPECT_EQ(json.text("stderr"), "err\n");
   EXPECT_EQ(json.text("stdout_bytes"), "4");
+  auto ns = [&](const std::string& what) { return std::stoull(json.text("resource_usage/cpu_" + what + "_ns")); };
+  EXPECT_GT(ns("time"), 0u);
+  EXPECT_EQ(ns("user") + ns("system"), ns("time")) << "its parts are all of it, also of a short run";
   EXPECT_EQ(json.text("enforcement/backend"), "native");
   EXPECT_EQ(json.find_by_name("enforcement/layers", "seccomp", "status"), "full");
   EXPECT_EQ(json.find_by_name("enforcement/layers", "pid_ns", "status"), "full");

@@ -189,6 +189,11 @@ const Area kChanges({
     {"FS-22d", "extended attributes of a read-only file",
      [] { return result_of(::setxattr(scene_path("ro/file").c_str(), "user.x", "1", 1, 0)); },
      EOPNOTSUPP, {}, {.seccomp = EOPNOTSUPP, .structure = EROFS}},
+    {"FS-22e", "times of a device node of the host",
+     [] { return result_of(::utimensat(AT_FDCWD, "/dev/null", nullptr, 0)); }, EROFS, {}, {.structure = EROFS}},
+    // The mode it has: whoever may set that may set another.
+    {"FS-22f", "mode of a device node of the host",
+     [] { return result_of(::chmod("/dev/null", 0666)); }, EROFS, {kOpen, EPERM}, {.structure = EROFS}},
     {"FS-23a", "make a device node",
      [] { return result_of(::mknod("device", S_IFCHR | 0666, makedev(1, 1))); },
      EPERM, {kOpen, EPERM}, {.seccomp = EPERM, .landlock = EACCES, .structure = EPERM}, "mknodat"},

@@ -86,6 +86,16 @@ const Area kKernel({
        return result_of(::mlock(at, 1 << 20));
      },
      ENOMEM, {kDiffers, kDiffers}, {.structure = ENOMEM}},
+    {"ME-03a", "pipes as large as all of the caller's may be together",
+     [] {
+       int ends[2];
+       if (::pipe(ends) != 0) return errno;
+       int got = result_of(::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20));
+       ::close(ends[0]);
+       ::close(ends[1]);
+       return got;
+     },
+     EPERM, {}, {.seccomp = EPERM}},
     {"ME-10", "memory that the host cannot see", call<447, 0>, EPERM, kAnythingElse, kSeccomp, "memfd_secret"},
     {"ME-11", "merged pages",
      [] {

@@ -209,6 +209,13 @@ TEST_F(LandlockBackend, WhatIsMissingIsSaid) {
   EXPECT_EQ(layer_status(r, Layer::kNetNs), LayerStatus::kPartial);
 }
 
+TEST_F(LandlockBackend, FewOpenFilesDoNotKeepACellFromBeingMade) {
+  for (std::uint32_t files : {5u, 12u, 20u, 24u, 30u}) {
+    policy_.limits.open_files = files;
+    EXPECT_EQ(flat("many_descriptors").out, std::to_string(files) + " " + std::to_string(EMFILE) + "\n");
+  }
+}
+
 TEST_F(LandlockBackend, DaemonsDieWithTheProgramWithoutAPidNamespace) {
   Report r = flat("flat_daemon");
   EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);

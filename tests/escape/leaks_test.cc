@@ -2,9 +2,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -264,6 +267,65 @@ TEST_F(Leaks, AGrantIsShownWhereverItLies) {
     ::unlink((path + "/file").c_str());
     ::rmdir(path.c_str());
   }
+}
+
+// Called outside, in a tree whose mounts are shared with everybody, as systemd makes it. What it prints: whether the mounts
+// there are the same while a cell runs, and after it.
+HOTCELL_PROGRAM(cell_in_a_shared_tree) {
+  std::string uid = std::to_string(::getuid()), gid = std::to_string(::getgid());
+  if (::unshare(is_root() ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return 2;
+  if (!is_root()) {
+    write_text("/proc/self/setgroups", "deny");
+    write_text("/proc/self/uid_map", uid + " " + uid + " 1");
+    write_text("/proc/self/gid_map", gid + " " + gid + " 1");
+  }
+  // Private first: what is shared here is not to reach the host's own tree.
+  for (unsigned long how : {MS_PRIVATE, MS_SHARED})
+    if (::mount(nullptr, "/", nullptr, MS_REC | how, nullptr) != 0) return 3;
+  // The control: what is mounted in a copy of this tree is seen here, unless that copy was made private.
+  std::string before = read_text("/proc/self/mountinfo"), with_copy, during;
+  pid_t copy = ::fork();
+  if (copy == 0) ::_exit(::unshare(CLONE_NEWNS) == 0 && ::mount("x", "/var/tmp", "tmpfs", 0, nullptr) == 0 ? 0 : 1);
+  int status = -1;
+  if (::waitpid(copy, &status, 0) != copy || status != 0) return 4;
+  with_copy = read_text("/proc/self/mountinfo");
+  auto made = Launcher::create();
+  if (!made.ok()) return 5;
+  Request request = shell("echo inside");
+  request.on_output = [&](Stream, std::string_view) { during = read_text("/proc/self/mountinfo"); };
+  auto r = made.value()->run(default_policy(), std::move(request));
+  made.value().reset();
+  ::printf("%s%s%s", with_copy != before ? "shared " : "not shared ", r.ok() && during == with_copy ? "untouched " : "touched ",
+           read_text("/proc/self/mountinfo") == with_copy ? "afterwards" : "left behind");
+  ::fflush(stdout);
+  return 0;
+}
+
+TEST_F(Leaks, NoMountOfACellIsSeenOutsideWhereMountsAreShared) {
+  int out[2];
+  ASSERT_EQ(::pipe(out), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(out[1], 1);
+    ::execl(self_path().c_str(), self_path().c_str(), "--program=cell_in_a_shared_tree", nullptr);
+    ::_exit(99);
+  }
+  ::close(out[1]);
+  char said[200] = {};
+  ssize_t size = 0;
+  for (ssize_t n; (n = ::read(out[0], said + size, sizeof said - 1 - static_cast<std::size_t>(size))) > 0;) size += n;
+  ::close(out[0]);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << WEXITSTATUS(status);
+  EXPECT_STREQ(said, "shared untouched afterwards");
+}
+
+// Their nodes are read-only; what goes through them is not.
+TEST_F(Leaks, TheFiveDevicesWork) {
+  Report r = run(shell("echo lost > /dev/null; echo lost >> /dev/zero; cat /dev/null; head -c 3 /dev/zero | wc -c;"
+                       "head -c 5 /dev/random | wc -c; head -c 7 /dev/urandom | wc -c; echo x > /dev/full || echo full"));
+  EXPECT_EQ(r.out, "3\n5\n7\nfull\n") << describe(r);
 }
 
 TEST_F(Leaks, ARequiredLayerThatIsMissingStopsTheRun) {

@@ -28,6 +28,11 @@ HOTCELL_PROGRAM(term_self) {
   ::kill(::getpid(), SIGTERM);
   return 0;
 }
+// What the kernel sends when CPU time is used up, sent by the program itself.
+HOTCELL_PROGRAM(feign_cpu_limit) {
+  ::kill(::getpid(), SIGXCPU);
+  return 0;
+}
 HOTCELL_PROGRAM(pids) {
   ::dprintf(1, "%d %d %d\n", ::getpid(), ::getppid(), ::getsid(0));
   return 0;
@@ -58,7 +63,8 @@ HOTCELL_PROGRAM(daemon) {
       ::usleep(5000);
     }
   }
-  while (::access(scene_path("rw/beat").c_str(), F_OK) != 0) ::usleep(1000);
+  struct stat st;
+  while (::stat(scene_path("rw/beat").c_str(), &st) != 0 || st.st_size == 0) ::usleep(1000);
   return 0;
 }
 HOTCELL_PROGRAM(orphan_holds_stdout) {
@@ -234,6 +240,12 @@ TEST_F(Lifetime, AForgedStatusIsOnlyAnExitCode) {
   EXPECT_EQ(exit_reason(r), "exited") << describe(r);
   EXPECT_EQ(r.verdict.exit_code, 137);
   EXPECT_EQ(r.verdict.signal, std::nullopt);
+}
+
+TEST_F(Lifetime, ALimitThatWasNotReachedIsNotTheReason) {
+  Report r = run(program("feign_cpu_limit"));
+  EXPECT_EQ(exit_reason(r), "signal") << describe(r);
+  EXPECT_EQ(r.verdict.cli_exit_code(), 128 + SIGXCPU);
 }
 
 TEST_F(Lifetime, SignalStateAndUmaskOfTheCallerAreNotInherited) {

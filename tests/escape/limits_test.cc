@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -87,6 +88,38 @@ HOTCELL_PROGRAM(memory_in_segments) {
   ::sleep(1);
   return 0;
 }
+HOTCELL_PROGRAM(memory_that_is_shared) {
+  void* at = ::mmap(nullptr, 100 * kMiB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return 2;
+  for (std::size_t i = 0; i < 100 * kMiB; i += 4096) static_cast<volatile char*>(at)[i] = 1;
+  ::sleep(1);
+  return 0;
+}
+// As much in files as in memory, again and again, beside some memory of its own.
+HOTCELL_PROGRAM(files_come_and_go) {
+  if (!take_memory(40 * kMiB)) return 2;
+  for (int i = 0; i < 25; ++i) {
+    if (fill("/tmp/file", 50 * kMiB) != 50 * kMiB || ::unlink("/tmp/file") != 0) return 3;
+    if (fill("/work/file", 10 * kMiB) != 10 * kMiB || ::truncate("/work/file", 0) != 0) return 4;
+  }
+  return 0;
+}
+HOTCELL_PROGRAM(inotify_hoard) {
+  int counts[2];
+  if (::pipe(counts) != 0) return 2;
+  for (int i = 0; i < 3; ++i) {
+    if (::fork() != 0) continue;
+    int n = 0;
+    while (::inotify_init1(0) >= 0) ++n;
+    if (::write(counts[1], &n, sizeof n) != sizeof n) ::_exit(1);
+    for (;;) ::pause();
+  }
+  int total = 0;
+  for (int i = 0, n = 0; i < 3; ++i) total += ::read(counts[0], &n, sizeof n) == sizeof n ? n : 1000;
+  ::dprintf(1, "%d instances, %s", total, first_line("/proc/sys/user/max_inotify_watches").c_str());
+  ::usleep(200000);
+  return 0;
+}
 HOTCELL_PROGRAM(busy_forgotten_children) {
   ::signal(SIGCHLD, SIG_IGN);
   for (;;) {
@@ -112,6 +145,14 @@ HOTCELL_PROGRAM(busy_children) {
     }
     ::waitpid(pid, nullptr, 0);
   }
+}
+volatile sig_atomic_t g_alarms = 0;
+HOTCELL_PROGRAM(alarm_storm) {
+  ::signal(SIGALRM, [](int) { g_alarms = g_alarms + 1; });
+  itimerval often{{0, 50}, {0, 50}};
+  if (::setitimer(ITIMER_REAL, &often, nullptr) != 0) return 2;
+  burn(milliseconds(300));
+  return g_alarms > 100 ? 0 : 3;
 }
 HOTCELL_PROGRAM(busy_400ms) {
   burn(milliseconds(400));
@@ -270,6 +311,61 @@ TEST_F(Limited, MemoryInSegmentsIsCounted) {
   }
 }
 
+// However much room its files would have: what is shared lies in tmpfs as they do, and is no file.
+TEST_F(Limited, MemoryThatIsSharedIsNoDisk) {
+  policy_.limits.memory = 64_MiB;
+  policy_.limits.disk = 256_MiB;
+  Report r = run(policy_, program("memory_that_is_shared"));
+  EXPECT_EQ(exit_reason(r), "memory") << describe(r);
+  expect_layer(r, Layer::kMemory);
+  r = run(policy_, program("memory_in_memfds"));
+  if (has_cgroups()) {
+    EXPECT_EQ(exit_reason(r), "memory") << describe(r);
+  }
+}
+
+TEST_F(Limited, FilesThatComeAndGoAreNotTakenForMemory) {
+  policy_.limits.memory = 64_MiB;
+  policy_.limits.disk = 96_MiB;
+  Report r = run(policy_, program("files_come_and_go"));
+  EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
+}
+
+std::uint64_t inotify_most(const char* what) { return std::stoull(read_text(std::string("/proc/sys/fs/inotify/max_user_") + what)); }
+std::string inotify_share() {
+  return std::to_string(std::max<std::uint64_t>(inotify_most("instances") / 8, 4)) + " instances, " +
+         std::to_string(std::max<std::uint64_t>(inotify_most("watches") / 8, 512));
+}
+
+// The kernel counts them for whoever made the cell, too, who has no more than these for everything on the machine.
+TEST_F(Limited, TheCallersInotifyInstancesAreNotUsedUp) {
+  int outside = -1;
+  Request request = program("inotify_hoard");
+  request.on_output = [&](Stream, std::string_view) {
+    int fd = ::inotify_init1(IN_CLOEXEC);
+    outside = fd >= 0 ? 0 : errno;
+    if (fd >= 0) ::close(fd);
+  };
+  Report r = run(policy_, std::move(request));
+  EXPECT_EQ(r.out, inotify_share()) << describe(r);
+  EXPECT_EQ(outside, 0) << "while the cell has what it could get, its caller gets none";
+}
+
+// Those of one template have half together.
+TEST_F(Limited, StampedCellsLeaveTheCallerSomeInotify) {
+  int outside = -1;
+  Request request = carried_program("inotify_hoard");
+  request.on_output = [&](Stream, std::string_view) {
+    int fd = ::inotify_init1(IN_CLOEXEC);
+    outside = fd >= 0 ? 0 : errno;
+    if (fd >= 0) ::close(fd);
+  };
+  Report r = run_stamped(default_policy(), std::move(request));
+  std::uint64_t most = std::max<std::uint64_t>(inotify_most("instances") / 2, 4);
+  EXPECT_TRUE(r.out.starts_with(std::to_string(most) + " instances")) << describe(r);
+  EXPECT_EQ(outside, 0);
+}
+
 TEST_F(Limited, CpuOfChildrenThatNobodyReapsIsCounted) {
   policy_.limits.cpu_time = milliseconds(500);
   policy_.limits.wall = seconds(10);
@@ -302,6 +398,12 @@ TEST_F(Limited, CpuSpreadOverChildrenIsSummed) {
   EXPECT_EQ(exit_reason(r), "timeout_cpu") << describe(r);
 }
 
+TEST_F(Limited, AStormOfTimersIsNoTimeout) {
+  policy_.limits.cpu_time = seconds(5);
+  Report r = run(policy_, program("alarm_storm"));
+  EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
+}
+
 TEST_F(Limited, CpuQuotaStretchesTheWork) {
   policy_.limits.cpus = 0.25;
   Report r = run(policy_, program("busy_400ms"));
@@ -324,6 +426,14 @@ TEST_F(Limited, SleeperEndsForWallTimeAndTheHookIsCalled) {
   EXPECT_EQ(called, 1);
   EXPECT_GE(r.duration, milliseconds(700));
   EXPECT_LT(r.duration, seconds(5));
+}
+
+TEST_F(Limited, TheLargestLimitsThereAreCanBeHad) {
+  policy_.limits.processes = 4194304;
+  policy_.limits.open_files = 1048576;
+  policy_.limits.wall = policy_.limits.cpu_time = std::chrono::hours(1'000'000);
+  Report r = run(policy_, program("memory_40"));
+  EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
 }
 
 TEST_F(Limited, TooManyProcessesIsTheReason) {
@@ -377,6 +487,25 @@ TEST_F(Limited, InodesAreBounded) {
 TEST_F(Limited, OddNamesAndDeepFoldersGoAwayWithTheCell) {
   Report r = run(policy_, program("odd_names"));
   EXPECT_EQ(r.verdict.exit_code, 0) << describe(r);
+}
+
+// What making a cell opens itself does not count: as many grants as one likes, under any limit.
+TEST_F(Limited, FewOpenFilesDoNotKeepACellFromBeingMade) {
+  TempDir dir;
+  Policy policy = strict_policy();
+  policy.limits.wall = seconds(30);
+  policy.filesystem.grants = test_policy().filesystem.grants;
+  for (std::uint32_t files : {5u, 8u, 12u, 14u, 15u, 20u}) {
+    policy.limits.open_files = files;
+    for (int grants = 0; grants < 6; ++grants) {
+      std::string folder = dir.path() + "/" + std::to_string(files) + "-" + std::to_string(grants);
+      ASSERT_EQ(::mkdir(folder.c_str(), 0755), 0);
+      policy.filesystem.grants.push_back({folder, Access::kRead, ""});
+      Report r = run(policy, program("many_descriptors"));
+      EXPECT_EQ(r.out, std::to_string(files) + " " + std::to_string(EMFILE) + "\n") << grants + 1 << " grants: " << describe(r);
+    }
+    policy.filesystem.grants = test_policy().filesystem.grants;
+  }
 }
 
 TEST_F(Limited, OpenFilesAreBounded) {

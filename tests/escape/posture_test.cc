@@ -224,8 +224,8 @@ TEST_P(Posture, EveryMountIsNosuidAndOnlyThePrivateOnesAreWritable) {
   with_cell(cell_policy(), [&](const std::vector<Task>& tasks) {
     std::set<std::string> devices = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts"};
     // rw/sub is a mount point only so that it cannot be moved from above what is denied in it.
-    std::set<std::string> writable = {"/work", "/tmp", "/dev/shm", scene_->path("rw"), scene_->path("rw/sub")};
-    writable.insert(devices.begin(), devices.end());
+    // The nodes of devices are the host's own: what is written goes through them all the same.
+    std::set<std::string> writable = {"/work", "/tmp", "/dev/shm", "/dev/pts", scene_->path("rw"), scene_->path("rw/sub")};
     std::set<std::string> seen;
     for (const auto& m : mounts_of(tasks[1].dir)) {
       seen.insert(m.at);

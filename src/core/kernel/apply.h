@@ -38,6 +38,7 @@ int apply_identity(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hold_proc(ApplyContext& ctx, const Op& op) noexcept;
 int apply_mount_idle_proc(ApplyContext& ctx, const Op& op) noexcept;
 int apply_own_user(ApplyContext& ctx, const Op& op) noexcept;
+int apply_user_limits(ApplyContext& ctx, const Op& op) noexcept;
 int apply_hostname(ApplyContext& ctx, const Op& op) noexcept;
 int apply_loopback_up(ApplyContext& ctx, const Op& op) noexcept;
 int apply_door(ApplyContext& ctx, const Op& op) noexcept;

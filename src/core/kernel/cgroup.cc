@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -143,15 +144,27 @@ std::uint64_t read_field(int dir, const char* file, const char* key) {
   return fd.valid() ? read_field_fd(fd.get(), key) : 0;
 }
 
-std::uint64_t read_field_fd(int fd, const char* key) {
+std::uint64_t read_field_fd(int fd, const char* key) { return read_fields_fd(fd, key, {}).first; }
+
+std::pair<std::uint64_t, std::uint64_t> read_fields_fd(int fd, std::string_view first, std::string_view second) {
   char buf[4096];
+  std::pair<std::uint64_t, std::uint64_t> out = {0, 0};
   ssize_t n = ::pread(fd, buf, sizeof buf, 0);
-  if (n <= 0) return 0;
-  std::string_view name = key;
-  for (auto line : split({buf, static_cast<std::size_t>(n)}, '\n'))
-    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ' ')
-      return parse_u64(line.substr(name.size() + 1)).value_or(0);
-  return 0;
+  if (n <= 0) return out;
+  auto value = [](std::string_view line, std::string_view name, std::uint64_t& to) {
+    if (name.empty() || !line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ' ') return;
+    to = parse_u64(line.substr(name.size() + 1)).value_or(0);
+  };
+  for (auto line : split({buf, static_cast<std::size_t>(n)}, '\n')) {
+    value(line, first, out.first);
+    value(line, second, out.second);
+  }
+  return out;
+}
+
+std::string most_tasks(const Limits& limits) {
+  constexpr std::uint64_t kMost = 4 << 20;  // more than there can be is refused by the kernel
+  return cat(std::min<std::uint64_t>(std::uint64_t{limits.processes} + 1, kMost));
 }
 
 Result<void> make_cgroup_folder(const std::string& parent, const std::string& path) {

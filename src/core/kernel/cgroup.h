@@ -16,6 +16,7 @@ struct CgroupSample {
   Nanoseconds cpu{0}, cpu_user{0}, cpu_system{0};
   Bytes memory;            // charged now, page cache and tmpfs included
   Bytes anonymous;         // what the program itself uses
+  Bytes shared;            // kept in tmpfs: files, and memory that is shared or has a descriptor
   Bytes memory_peak;
   std::uint32_t tasks = 0, tasks_peak = 0;
   std::uint64_t oom_kills = 0, pids_refused = 0;
@@ -27,7 +28,7 @@ class Cgroup {
   virtual int clone_fd() const = 0;                     // v2: for CLONE_INTO_CGROUP; -1 on v1
   virtual std::vector<int> tasks_fds() const = 0;       // v1: where the child writes "0", one per hierarchy
   virtual Result<void> start_counting() = 0;            // forget what set-up used
-  // cpu, memory, tasks. `anonymous` is left out (0) where all that is charged is less than `unless_below`.
+  // cpu, memory, tasks. `anonymous` and `shared` are left out (0) where all that is charged is less than `unless_below`.
   virtual CgroupSample cheap_sample(Bytes unless_below) = 0;
   virtual CgroupSample full_sample() = 0;               // and everything else, for the account
   virtual int memory_event_fd() const = 0;              // readable when the kernel ran out of memory for it; -1: sampling will tell

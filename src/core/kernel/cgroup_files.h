@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "hotcell/policy.h"
 #include "hotcell/result.h"
 
 namespace hotcell {
@@ -16,8 +18,10 @@ bool is_of_the_dead(std::string_view name);
 
 std::uint64_t read_number_fd(int fd);                                          // 0 when unreadable
 std::uint64_t read_field_fd(int fd, const char* key);
+std::pair<std::uint64_t, std::uint64_t> read_fields_fd(int fd, std::string_view first, std::string_view second);  // by one look
 std::uint64_t read_number(int dir, const char* file);
 std::uint64_t read_field(int dir, const char* file, const char* key);          // "key value" lines
+std::string most_tasks(const Limits& limits);                                  // for pids.max: init is one, too
 Result<void> make_cgroup_folder(const std::string& parent, const std::string& path);
 // With the groups that a tool has made below it; false: somebody is still there.
 bool remove_empty_groups(const std::string& path);

@@ -69,7 +69,7 @@ class CgroupV1 final : public Cgroup {
       TRY_SET(counters_.cpu_system, sys::open_at(a->dir.get(), "cpuacct.usage_sys", O_RDONLY));
     }
     if (const Hierarchy* p = find("pids")) {
-      TRY(sys::write_file_at(p->dir.get(), "pids.max", cat(limits.processes + 1)));  // and init
+      TRY(sys::write_file_at(p->dir.get(), "pids.max", most_tasks(limits)));  // and init
       TRY_SET(counters_.tasks, sys::open_at(p->dir.get(), "pids.current", O_RDONLY));
       counters_.tasks_peak = sys::Fd(::openat(p->dir.get(), "pids.peak", O_RDONLY | O_CLOEXEC));  // since 6.11
       TRY_SET(counters_.refused, sys::open_at(p->dir.get(), "pids.events", O_RDONLY));
@@ -103,7 +103,11 @@ class CgroupV1 final : public Cgroup {
     if (counters_.tasks.valid()) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.get()));
     if (counters_.memory.valid()) {
       s.memory = {read_number_fd(counters_.memory.get())};
-      if (s.memory >= unless_below) s.anonymous = {read_field_fd(counters_.memory_stat.get(), "rss")};
+      if (s.memory >= unless_below) {
+        auto [anonymous, shared] = read_fields_fd(counters_.memory_stat.get(), "rss", "shmem");
+        s.anonymous = {anonymous};
+        s.shared = {shared};
+      }
     }
     return s;
   }

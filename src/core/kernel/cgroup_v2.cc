@@ -36,7 +36,7 @@ class CgroupV2 final : public Cgroup {
         return std::move(swap).error();
       TRY(sys::write_file_at(dir_.get(), "memory.oom.group", "1"));
     }
-    if (host.pids) TRY(sys::write_file_at(dir_.get(), "pids.max", cat(limits.processes + 1)));  // and init
+    if (host.pids) TRY(sys::write_file_at(dir_.get(), "pids.max", most_tasks(limits)));  // and init
     if (host.cpu && limits.cpus > 0)
       TRY(sys::write_file_at(dir_.get(), "cpu.max", cat(static_cast<std::uint64_t>(limits.cpus * 100000), " 100000")));
     return {};
@@ -49,6 +49,7 @@ class CgroupV2 final : public Cgroup {
     base_cpu_ = read_field(dir_.get(), "cpu.stat", "usage_usec");
     base_user_ = read_field(dir_.get(), "cpu.stat", "user_usec");
     base_system_ = read_field(dir_.get(), "cpu.stat", "system_usec");
+    base_shared_ = memory_now().second;  // it was born in here, and its root was made of tmpfs
     // Since 6.12 a peak can be reset, seen through the descriptor that reset it; before, it includes set-up.
     if (auto fd = sys::open_at(dir_.get(), "memory.peak", O_RDWR); fd.ok() && ::write(fd.value().get(), "0", 1) == 1)
       peak_ = std::move(fd).value();
@@ -60,7 +61,10 @@ class CgroupV2 final : public Cgroup {
     s.cpu = std::chrono::microseconds(read_field(dir_.get(), "cpu.stat", "usage_usec") - base_cpu_);
     s.tasks = static_cast<std::uint32_t>(read_number(dir_.get(), "pids.current"));
     s.memory = {read_number(dir_.get(), "memory.current")};
-    if (s.memory >= unless_below) s.anonymous = {read_field(dir_.get(), "memory.stat", "anon")};
+    if (s.memory < unless_below) return s;
+    auto [anonymous, shared] = memory_now();
+    s.anonymous = {anonymous};
+    s.shared = {shared > base_shared_ ? shared - base_shared_ : 0};
     return s;
   }
 
@@ -99,6 +103,11 @@ class CgroupV2 final : public Cgroup {
   }
 
  private:
+  std::pair<std::uint64_t, std::uint64_t> memory_now() const {
+    sys::Fd fd(::openat(dir_.get(), "memory.stat", O_RDONLY | O_CLOEXEC));
+    return fd.valid() ? read_fields_fd(fd.get(), "anon", "shmem") : std::pair<std::uint64_t, std::uint64_t>();
+  }
+
   static Result<void> enable_controllers(const CgroupHost& host) {
     std::string parent = host.v2_folder.substr(0, host.v2_folder.rfind('/'));
     for (const std::string& folder : {parent, host.v2_folder})
@@ -112,7 +121,7 @@ class CgroupV2 final : public Cgroup {
   std::string path_;
   sys::Fd dir_, peak_;
   bool made_ = false;
-  std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0;
+  std::uint64_t base_cpu_ = 0, base_user_ = 0, base_system_ = 0, base_shared_ = 0;
 };
 
 }  // namespace

@@ -46,6 +46,12 @@ Result<ResolvedGrant> resolve(const FsGrant& grant) {
   out.ino = st.st_ino;
   out.directory = S_ISDIR(st.st_mode);
   TRY_SET(out.canonical, sys::read_link(cat("/proc/self/fd/", fd).c_str()));
+  // The cell has the same links (/bin -> usr/bin), and nothing can be mounted on one.
+  for (std::string_view system : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+    struct stat link;
+    if (is_inside(out.shown, system) && is_inside(out.canonical, "/usr") && ::lstat(std::string(system).c_str(), &link) == 0 && S_ISLNK(link.st_mode))
+      out.shown = out.canonical;
+  }
   return out;
 }
 
@@ -191,7 +197,11 @@ struct Walker {
       }
       if (!S_ISDIR(st.st_mode)) continue;
       sys::Fd child(::openat(dir, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (child.valid()) TRY(walk(child.get(), path));
+      // What we may not enter the cell may not either, and what is gone is gone. Anything else (no descriptor left, far
+      // down) is no answer: a name behind it would stay open.
+      if (!child.valid() && (errno == EACCES || errno == EPERM || errno == ENOENT || errno == ENOTDIR)) continue;
+      if (!child.valid()) return errno_error(cat("deny ", deny.pattern, ": ", printable(path)), errno);
+      TRY(walk(child.get(), path));
     }
     return {};
   }

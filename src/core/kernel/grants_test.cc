@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -181,7 +182,38 @@ TEST_F(GrantsTest, AFolderThatCanBeEnteredButNotListedIsHiddenFromAGlob) {
   EXPECT_TRUE(out.value().masks[0].directory);
 }
 
+// Each level takes two descriptors; at which of them they run out depends on how many others are open.
+TEST_F(GrantsTest, AFolderTooDeepToLookThroughIsRefusedAndNotPassedOver) {
+  std::string deep = dir_ + "/sub/deep";
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(::mkdir((deep += "/d").c_str(), 0755), 0);
+  std::ofstream(deep + "/.env") << "s";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  for (rlim_t limit : {90, 91, 92, 93}) {
+    rlimit few{limit, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    auto out = resolve({{"", Access::kRead}}, {"**/.env"});
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(out.ok()) << "with " << limit << " descriptors its .env was not found, and would be open";
+  }
+  auto out = resolve({{"", Access::kRead}}, {"**/.env"});
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  EXPECT_EQ(out.value().masks.size(), 1u);
+}
+
 TEST_F(GrantsTest, AGlobInsideAWritableFolderIsRefused) { EXPECT_FALSE(resolve({{"", Access::kWrite}}, {"**/.env"}).ok()); }
+
+TEST_F(GrantsTest, AGrantBehindALinkThatEveryCellHasIsShownWhereItLeads) {
+  struct stat st;
+  ASSERT_EQ(::lstat("/bin", &st), 0);
+  Filesystem fs;
+  fs.grants = {{"/bin", Access::kRead, ""}, {"/bin/sh", Access::kRead, ""}};
+  auto out = resolve_grants(fs, false);
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  ASSERT_EQ(out.value().grants.size(), 2u);
+  EXPECT_EQ(out.value().grants[0].shown, S_ISLNK(st.st_mode) ? out.value().grants[0].canonical : "/bin");
+  EXPECT_EQ(out.value().grants[1].shown.starts_with("/usr/"), S_ISLNK(st.st_mode)) << "a mount on a link fails";
+}
 
 TEST_F(GrantsTest, SystemFoldersOfEveryCellCannotBeDeniedSilently) {
   Filesystem fs;

@@ -193,6 +193,10 @@ Result<Host> Host::look() {
   host.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
   if (auto last = sys::read_file("/proc/sys/kernel/cap_last_cap"))
     host.last_cap = static_cast<unsigned>(parse_u64(trim(last.value())).value_or(40));
+  if (auto most = sys::read_file("/proc/sys/fs/inotify/max_user_instances"))
+    host.inotify_instances = parse_u64(trim(most.value())).value_or(host.inotify_instances);
+  if (auto most = sys::read_file("/proc/sys/fs/inotify/max_user_watches"))
+    host.inotify_watches = parse_u64(trim(most.value())).value_or(host.inotify_watches);
   auto core = sys::read_file("/proc/sys/kernel/core_pattern");
   host.core_pipe = !core.ok() || core.value().starts_with('|');  // a limit of 1 stops files, too
   host.cgroup = look_at_cgroups();

@@ -51,6 +51,7 @@ struct Host {
   bool extra_groups = false;            // supplementary groups that an unprivileged user namespace cannot drop
   int landlock_abi = 0;                 // 0: none
   unsigned last_cap = 40;
+  std::uint64_t inotify_instances = 128, inotify_watches = 8192;  // that a user may have, root too
   bool core_pipe = false;               // core_pattern starts with '|': RLIMIT_CORE 0 does not stop it, 1 does
   CgroupHost cgroup;
   LsmFacts lsm;

@@ -90,6 +90,12 @@ LandlockAbi landlock_abi(int version) {
   return out;
 }
 
+std::string landlock_missing(int version) {
+  if (version >= 6) return {};
+  return cat(version < 2 ? "refer, " : "", version < 3 ? "truncate, " : "", version < 4 ? "TCP, " : "", version < 5 ? "device ioctls, " : "",
+             "signal and abstract socket scopes");
+}
+
 LandlockSlots plan_landlock(const Policy& policy, const Host& host, const Grants& grants, PlanBuilder& plan) {
   LandlockSlots slots;
   LandlockAbi abi = landlock_abi(host.landlock_abi);

@@ -18,6 +18,7 @@ struct LandlockAbi {
   std::uint32_t attr_size = 0;
 };
 LandlockAbi landlock_abi(int version);  // 0 → nothing
+std::string landlock_missing(int version);  // what this ABI cannot forbid, in words; empty: all that is asked of it
 
 inline constexpr unsigned kNoSlot = ~0u;
 struct LandlockRule {

@@ -43,7 +43,7 @@ int apply_path_rule(ApplyContext& ctx, const Op& op) noexcept {
   if (known == nullptr) {
     opened.fd = open(path, O_PATH | O_CLOEXEC);
     if (opened.fd < 0 && errno == EMFILE && ctx.path_count > 0) {
-      // The program's own limit is set already, and may be a low one.
+      // The caller's own limit may be a low one.
       close_paths(ctx);
       opened.fd = open(path, O_PATH | O_CLOEXEC);
     }

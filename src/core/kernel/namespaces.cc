@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "core/policy/proxy_env.h"
 
@@ -43,10 +45,24 @@ std::uint64_t cell_namespaces(const Policy& policy) {
   return flags;
 }
 
+static void plan_user_limits(const Host& host, std::uint32_t role, PlanBuilder& plan) {
+  // The kernel counts inotify for the user inside and for whoever made the user namespace, who may have no more than this
+  // for everything on the machine.
+  // An eighth: several cells together leave the caller some, and what watches a project's files has enough. All cells of a
+  // template have half together: each for itself would cost 70 us.
+  std::uint64_t parts = (role & kOnlyTemplate) ? 2 : 8;
+  std::uint64_t instances = std::max<std::uint64_t>(host.inotify_instances / parts, 4);
+  std::uint64_t watches = std::max<std::uint64_t>(host.inotify_watches / parts, 512);
+  plan.add({.kind = OpKind::kUserLimits, .layer = Layer::kRlimits, .flags = role, .a = instances, .b = watches},
+           cat("inotify: ", instances, " of the caller's ", host.inotify_instances, " instances, ", watches, " of its watches"));
+}
+
 void plan_first_identity(const Policy& policy, const Host& host, PlanBuilder& plan) {
   become(policy.uid, policy.gid, kOnlyDirect, host, plan);
+  plan_user_limits(host, kOnlyDirect, plan);
   std::uint32_t id = host.privileged ? kTemplateId : policy.uid;
   become(id, host.privileged ? kTemplateId : policy.gid, kOnlyTemplate, host, plan);
+  plan_user_limits(host, kOnlyTemplate, plan);
 }
 
 void plan_own_cgroup(const Policy& policy, const Host& host, PlanBuilder& plan) {

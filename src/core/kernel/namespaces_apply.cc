@@ -39,7 +39,7 @@ int write_at(int dir, const char* file, const char* text) {
   ssize_t n = write(fd, text, strlen(text));
   int err = errno;
   close(fd);
-  return n == size ? 0 : -err;
+  return n == size ? 0 : n < 0 ? -err : -EIO;
 }
 
 int write_map(int dir, const char* file, unsigned inside, unsigned outside) {
@@ -67,6 +67,16 @@ int apply_own_user(ApplyContext& ctx, const Op&) noexcept {
   close(ctx.proc);
   ctx.proc = -1;
   return result;
+}
+
+int apply_user_limits(ApplyContext&, const Op& op) noexcept {
+  // These files are those of the user namespace of whoever opens them.
+  char number[24];
+  append_number(number, op.a);
+  int result = write_at(AT_FDCWD, "/proc/sys/user/max_inotify_instances", number);
+  append_number(number, op.b);
+  if (result == 0) result = write_at(AT_FDCWD, "/proc/sys/user/max_inotify_watches", number);
+  return result == -ENOENT ? 0 : result;  // a kernel without inotify
 }
 
 int apply_hostname(ApplyContext& ctx, const Op& op) noexcept {

@@ -9,7 +9,7 @@ enum class OpKind : uint16_t {
   // In init, before the program's process exists.
   kLsmExec, kDeathSignal, kSubreaper, kJoinCgroup, kUnshare, kIdentity, kHostname, kLoopbackUp, kPrivateMounts, kOpenTree, kMountAttr, kStage,
   kMkdir, kMkfile, kSymlink, kMoveMount, kMountTmpfs, kMountProc, kMountDevpts, kBind, kMask, kHoldFolder, kPivotRoot, kReadOnly,
-  kHoldProc, kMountIdleProc, kOwnUser, kDoor, kOverlay,
+  kHoldProc, kMountIdleProc, kOwnUser, kUserLimits, kDoor, kOverlay,
   // What comes before is the same for every cell of the policy: a template does it once and stamps out cells from there.
   kTemplateEnd,
   kRlimit, kDropCaps, kNoNewPrivs, kRuleset, kPathRule, kPortRule, kRestrict,

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, kOpKinds> kNames = {
     "lsm_exec", "death_signal", "subreaper", "join_cgroup", "unshare", "identity", "hostname", "loopback_up", "private_mounts", "open_tree",
     "mount_attr", "stage", "mkdir", "mkfile", "symlink", "move_mount", "mount_tmpfs", "mount_proc", "mount_devpts", "bind",
-    "mask", "hold_folder", "pivot_root", "read_only", "hold_proc", "mount_idle_proc", "own_user", "door", "overlay", "template_end",
+    "mask", "hold_folder", "pivot_root", "read_only", "hold_proc", "mount_idle_proc", "own_user", "user_limits", "door", "overlay", "template_end",
     "rlimit", "drop_caps", "no_new_privs",
     "ruleset", "path_rule", "port_rule", "restrict", "fork", "session", "chdir", "seccomp", "exec"};
 

@@ -15,9 +15,6 @@ void plan_rlimits(const Policy& policy, const Host& host, PlanBuilder& plan) {
   auto cpu = static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(l.cpu_time).count());
   add(RLIMIT_CPU, cpu + 1, cpu + 2, cat("CPU ", cpu + 1, " s per process"));
   add(RLIMIT_FSIZE, l.disk.n, l.disk.n, cat("file size ", l.disk.n >> 10, " KiB"));
-  // Descriptors under way through sockets are counted per user and held against this limit. Where all cells are the
-  // caller, one could so keep the others from handing over theirs: the launcher sets it afterwards (Cell::on_prog).
-  if (host.privileged) add(RLIMIT_NOFILE, l.open_files, l.open_files, cat("open files ", l.open_files));
   // Counts per user and user namespace; init is one of them. Where a pids cgroup counts too it is to refuse first,
   // because it keeps count of what it refused.
   std::uint64_t processes = l.processes + (host.cgroup.pids ? 2u : 1u) + (host.privileged ? 0u : host.tasks_beside);
@@ -34,6 +31,15 @@ void plan_rlimits(const Policy& policy, const Host& host, PlanBuilder& plan) {
   // Without a memory cgroup: what one process may have privately writable. Unlike AS it leaves reservations alone,
   // which JVM, Go and node make by the gigabyte.
   if (!host.cgroup.memory) add(RLIMIT_DATA, l.memory.n, l.memory.n, cat("data ", l.memory.n >> 10, " KiB per process"));
+}
+
+void plan_open_files(const Policy& policy, const Host& host, PlanBuilder& plan) {
+  // Descriptors under way through sockets are counted per user and held against this limit. Where all cells are the
+  // caller, one could so keep the others from handing over theirs: the launcher sets it afterwards (Cell::on_prog).
+  if (!host.privileged) return;
+  const std::uint32_t files = policy.limits.open_files;
+  plan.add({.kind = OpKind::kRlimit, .layer = Layer::kRlimits, .flags = static_cast<std::uint32_t>(RLIMIT_NOFILE), .a = files, .b = files},
+           cat("open files ", files));
 }
 
 }  // namespace hotcell

@@ -6,5 +6,7 @@
 namespace hotcell {
 
 void plan_rlimits(const Policy& policy, const Host& host, PlanBuilder& plan);
+// Apart from the others, behind the last operation that opens something: the program's may be few.
+void plan_open_files(const Policy& policy, const Host& host, PlanBuilder& plan);
 
 }  // namespace hotcell

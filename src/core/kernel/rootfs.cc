@@ -139,7 +139,8 @@ class RootPlanner {
       if (!exists(path, st) || !S_ISCHR(st.st_mode)) st = {};
       unsigned slot = plan_.new_slot();
       plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = path, .a = st.st_dev ? st.st_dev : 1, .b = st.st_ino}, path);
-      plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .a = kAttrNoSuid | kAttrNoExec, .b = kAttrNoDev}, cat(path, ", this one device"));
+      // Read-only is the node, not the device: its mode and times are the host's.
+      plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .a = kAttrReadOnly | kAttrNoSuid | kAttrNoExec, .b = kAttrNoDev}, cat(path, ", this one device"));
       binds_.push_back({slot, cat("dev/", name)});
       mountpoints_.push_back({cat("dev/", name), false});
     }

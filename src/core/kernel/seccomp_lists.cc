@@ -36,11 +36,13 @@ constexpr CallGroup kGroups[] = {
      kFlat},
     {kAllow, kBothBases,
      "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd "
-     "eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime inotify_init inotify_init1 "
-     "inotify_rm_watch",
+     "eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime inotify_rm_watch",
      "waiting"},
-    {kAllow, kBothBases, "inotify_add_watch", "waiting for changes of what the root shows", kNamespaces},
-    {kNotify, kBothBases, "inotify_add_watch", "tells the names in folders that Landlock keeps from being listed", kFlat},
+    {kAllow, kBothBases, "inotify_init inotify_init1 inotify_add_watch", "waiting for changes of what the root shows", kNamespaces},
+    {kNotify, kBothBases, "inotify_init inotify_init1 inotify_add_watch",
+     "tells the names in folders that Landlock keeps from being listed; a user has few instances, and without a user namespace "
+     "those here are the caller's",
+     kFlat},
     {kAllow, kBothBases,
      "brk mmap munmap mremap mprotect pkey_alloc pkey_free pkey_mprotect msync mincore madvise mlock mlock2 mlockall "
      "munlock munlockall membarrier get_mempolicy mseal map_shadow_stack",
@@ -162,6 +164,8 @@ constexpr std::uint32_t kBadIoctls[] = {0x5412, 0x541c, 0x541d, 0x5423};
 constexpr std::uint32_t kBadFcntls[] = {1024, 1026};
 // F_SET_RW_HINT and F_SET_FILE_RW_HINT are kept with the inode, on a read-only mount too: a note for the next reader.
 constexpr std::uint32_t kHints[] = {1036, 1038};
+// F_SETPIPE_SZ: a user's pipes have 64 MiB together. Past that the next ones, of every program the user has, hold a page or two.
+constexpr std::uint32_t kPipeSize[] = {1031};
 // Joining and leaving groups: IP_{ADD,DROP}_MEMBERSHIP and the like, IPV6_{JOIN,LEAVE}_GROUP and _ANYCAST, MCAST_*.
 // The kernel reports them seconds later, when the cell may be gone and its net namespace another's.
 constexpr std::uint32_t kGroups4[] = {35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48};
@@ -233,6 +237,7 @@ constexpr ArgumentRule kArgumentRules[] = {
     {"ioctl", {}, 1, kBadIoctls, kNotify, kBothBases, kAnyNet, "terminal injection and line disciplines"},
     {"fcntl", {}, 1, kBadFcntls, kNotify, kBothBases, kAnyNet, "leases and directory notification on shared files"},
     {"fcntl", {}, 1, kHints, refuse(EINVAL), kBothBases, kAnyNet, "hints that stay with a shared file"},
+    {"fcntl", {}, 1, kPipeSize, refuse(EPERM), kBothBases, kAnyNet, "larger pipes, out of what the caller's other programs have; the kernel answers the same past its limit"},
     {"setsockopt", {eq(1, 0)}, 2, kGroups4, refuse(ENODEV), kBothBases, kOwnInet, "multicast groups: nobody is there to join"},
     {"setsockopt", {eq(1, 41)}, 2, kGroups6, refuse(ENODEV), kBothBases, kOwnInet, "multicast groups: nobody is there to join"},
     {"madvise",

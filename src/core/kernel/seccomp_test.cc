@@ -222,7 +222,7 @@ TEST_F(SeccompRules, WithoutNamespacesTheCallersOtherProcessesAreOutOfReach) {
     EXPECT_EQ((*f)("ioprio_set", {1, 0, 0}), kOk);
     EXPECT_EQ((*f)("ioprio_set", {1, kPid, 0}), kNotified);
     EXPECT_EQ((*f)("ioprio_set", {3, 0, 0}), kNotified);
-    for (const char* name : {"shmget", "msgget", "semget", "mq_open", "inotify_add_watch"}) EXPECT_EQ((*f)(name), kNotified) << name;
+    for (const char* name : {"shmget", "msgget", "semget", "mq_open", "inotify_init", "inotify_init1", "inotify_add_watch"}) EXPECT_EQ((*f)(name), kNotified) << name;
     for (const char* name : {"chown", "fchown", "lchown", "fchownat"}) EXPECT_EQ((*f)(name), fails(EPERM)) << name;
     EXPECT_EQ((*f)("socketpair", {1, 1, 0}), kOk);
     EXPECT_EQ((*f)("socketpair", {1, 5, 0}), kOk);
@@ -302,7 +302,8 @@ TEST_F(SeccompRules, HighBitsDoNotHideIoctlAndPrctl) {
     for (std::uint64_t cmd : {0x5412, 0x541c, 0x541d, 0x5423}) EXPECT_EQ(def("ioctl", {0, high | cmd}), kNotified);
     for (std::uint64_t cmd : {0x5401, 0x5413, 0x5421, 0x541b, 0x5450}) EXPECT_EQ(def("ioctl", {0, high | cmd}), kOk);
     for (std::uint64_t cmd : {1024, 1026}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kNotified);
-    for (std::uint64_t cmd : {1, 3, 6, 1025, 1030, 1031, 1033}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kOk);
+    for (std::uint64_t cmd : {1, 3, 6, 1025, 1030, 1032, 1033}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kOk);
+    EXPECT_EQ(def("fcntl", {0, high | 1031}), fails(EPERM)) << "larger pipes are the caller's to have";
     for (std::uint64_t option : {1, 4, 15, 22, 36, 38, 47, 0x53564d41, 0x59616d61})
       EXPECT_EQ(def("prctl", {high | option}), kOk) << option;
     for (std::uint64_t option : {0, 5, 28, 31, 32, 33, 35, 57, 59, 62, 67, 69, 78, 1000})

@@ -107,8 +107,10 @@ class Cell {
   void emit(std::string type, std::map<std::string, std::string> fields = {});
   void judge(const LiveUsage& now);
   Bytes disk_used() const;
+  CgroupSample group_sample(Bytes unless_below);
   std::vector<std::pair<std::string, Nanoseconds>> setup_times() const;
   bool disk_full() const;
+  void split_cpu(Usage& usage) const;
 
   State state_ = State::kSettingUp;
   std::shared_ptr<Plan> plan_;
@@ -140,6 +142,7 @@ class Cell {
   std::optional<Error> error_;
   std::uint64_t rss_kib_ = 0, user_us_ = 0, system_us_ = 0;
   bool counts_cpu_ = false, counts_memory_ = false;  // what the cgroup can tell; the rest is sampled
+  std::optional<bool> knows_files_;                // tmpfs that is charged to it is either its own folders or its memory
   CgroupSample last_;
   TreeSampler tree_;                               // where the cgroup cannot tell
   std::uint32_t tasks_seen_ = 0;

@@ -53,7 +53,8 @@ Verdict Cell::decide() const {
     v.reason = ExitReason::kMemory;
   } else if (v.signal == SIGSYS) {
     v.reason = ExitReason::kPolicy;
-  } else if (v.signal == SIGXCPU) {
+  } else if (v.signal == SIGXCPU && std::max<Nanoseconds>(last_.cpu, std::chrono::microseconds(user_us_ + system_us_)) >= plan_->policy.limits.cpu_time) {
+    // Without that it has sent the signal to itself, or lowered its own limit.
     v.reason = ExitReason::kTimeoutCpu;
   } else if (v.signal == SIGXFSZ) {
     v.reason = ExitReason::kDisk;
@@ -80,6 +81,16 @@ std::vector<std::pair<std::string, Nanoseconds>> Cell::setup_times() const {
   for (std::size_t i = 0; i < kLayerCount; ++i)
     if (there[i]) out.emplace_back(std::string(to_string(static_cast<Layer>(i))), by_layer[i]);
   return out;
+}
+
+// User and system time are counted by ticks and say little of a short run; the total is exact. So they are shares of it.
+void Cell::split_cpu(Usage& usage) const {
+  auto parts = std::pair(std::max(Nanoseconds(std::chrono::microseconds(user_us_)) - cpu_before_, Nanoseconds(0)), Nanoseconds(std::chrono::microseconds(system_us_)));
+  if (last_.cpu_user + last_.cpu_system > parts.first + parts.second) parts = {last_.cpu_user, last_.cpu_system};
+  const auto sum = static_cast<double>((parts.first + parts.second).count());
+  usage.cpu_user = sum > 0 ? Nanoseconds(static_cast<std::int64_t>(static_cast<double>(usage.cpu.count()) * (static_cast<double>(parts.first.count()) / sum))) : usage.cpu;
+  usage.cpu_user = std::min(usage.cpu_user, usage.cpu);
+  usage.cpu_system = usage.cpu - usage.cpu_user;
 }
 
 Result<Report> Cell::account() {
@@ -114,24 +125,18 @@ Result<Report> Cell::account() {
   r.start_time = start_wall_;
   r.duration = end_ - started_;
   r.end_time = start_wall_ + std::chrono::duration_cast<std::chrono::system_clock::duration>(r.duration);
-  r.usage.cpu_user = std::chrono::microseconds(user_us_);
-  r.usage.cpu_system = std::chrono::microseconds(system_us_);
-  r.usage.cpu_user = std::max(r.usage.cpu_user - cpu_before_, Nanoseconds(0));
-  r.usage.cpu = r.usage.cpu_user + r.usage.cpu_system;
+  r.usage.cpu = std::max(Nanoseconds(std::chrono::microseconds(user_us_)) - cpu_before_, Nanoseconds(0)) + std::chrono::microseconds(system_us_);
   r.usage.memory_peak = {rss_kib_ << 10};
   r.usage.processes_peak = std::max<std::uint32_t>(tasks_seen_, 1);
   if (cgroup_) {
-    if (last_.cpu.count() > 0) {
-      r.usage.cpu = last_.cpu;
-      r.usage.cpu_user = last_.cpu_user;
-      r.usage.cpu_system = last_.cpu_system;
-    }
+    if (last_.cpu.count() > 0) r.usage.cpu = last_.cpu;
     if (last_.memory_peak.n > 0) r.usage.memory_peak = last_.memory_peak;
     if (last_.tasks_peak > 0) r.usage.processes_peak = last_.tasks_peak;
   } else {
     r.usage.memory_peak = std::max(r.usage.memory_peak, memory_seen_);
     if (before.cpu > r.usage.cpu) r.usage.cpu = before.cpu;
   }
+  split_cpu(r.usage);
   r.usage.io_read = {io_.read};
   r.usage.io_written = {io_.written};
   r.enforcement = enforcement_;

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -7,6 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -75,9 +77,13 @@ Error Cell::failure_of(const Record& record) const {
 }
 
 Result<void> Cell::limit_open_files(int program) {
-  rlimit64 most{plan_->policy.limits.open_files, plan_->policy.limits.open_files};
-  for (int pid : {program, child_.pid})
+  for (int pid : {program, child_.pid}) {
+    rlimit64 most{};
+    if (::syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, nullptr, &most) < 0) return errno_error("prlimit64 (open files)", errno);
+    // A ceiling of the caller's that is lower already stays, as with the other limits.
+    most.rlim_max = most.rlim_cur = std::min<rlim64_t>(most.rlim_max, plan_->policy.limits.open_files);
     if (::syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, &most, nullptr) < 0) return errno_error("prlimit64 (open files)", errno);
+  }
   return {};
 }
 
@@ -195,6 +201,41 @@ Bytes Cell::disk_used() const {
   return used > disk_before_ ? Bytes{used.n - disk_before_.n} : Bytes{};
 }
 
+namespace {
+
+// In all private folders together. Its pages are the cell's, but for those that the launcher wrote.
+std::optional<Bytes> in_scratch(int work) {
+  struct statfs fs;
+  if (::fstatfs(work, &fs) < 0 || fs.f_type != TMPFS_MAGIC) return std::nullopt;
+  return Bytes{(fs.f_blocks - fs.f_bfree) * static_cast<std::uint64_t>(fs.f_bsize)};
+}
+
+// Only there is what it has in tmpfs known: not where it writes into one of the host's.
+bool writes_into_its_own_alone(const Plan& plan, int work) {
+  if (plan.backend != BackendKind::kNative || plan.policy.lasting || !in_scratch(work)) return false;
+  for (const auto& g : plan.grants.grants) {
+    struct statfs fs;
+    if (g.access == Access::kWrite && (::fstatfs(g.fd.get(), &fs) < 0 || fs.f_type == TMPFS_MAGIC)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Shared mappings, memfds and segments are tmpfs to the kernel, and counted as files. What is in none of the cell's folders
+// is memory; else it could hold as much of it as `disk` on top of `memory`.
+CgroupSample Cell::group_sample(Bytes unless_below) {
+  if (!knows_files_) knows_files_ = writes_into_its_own_alone(*plan_, work_.get());
+  auto before = *knows_files_ ? in_scratch(work_.get()) : std::nullopt;
+  CgroupSample s = cgroup_->cheap_sample(unless_below);
+  auto after = before && s.shared.n > 0 ? in_scratch(work_.get()) : std::nullopt;
+  if (!after) return s;
+  // Files come and go between the looks; the larger number is the careful one.
+  Bytes files = std::max(*before, *after);
+  if (s.shared > files) s.anonymous.n += s.shared.n - files.n;
+  return s;
+}
+
 void Cell::judge(const LiveUsage& now) {
   if (!monitor_) return;
   const Limits& limits = plan_->policy.limits;
@@ -219,7 +260,9 @@ void Cell::sample() {
   CgroupSample before = last_;
   // What the program itself uses is part of what is charged: far below the limit it need not be known, unless somebody asks.
   Bytes unless_below = request_.on_usage ? Bytes{} : Bytes{limits.memory.n / 2};
-  last_ = cgroup_ ? cgroup_->cheap_sample(unless_below) : tree_.sample(child_.pid);
+  last_ = cgroup_ ? group_sample(unless_below) : tree_.sample(child_.pid);
+  // Between the looks we may have been kept from the processor: nobody is ended on one word.
+  if (cgroup_ && last_.shared.n > 0 && last_.anonymous > limits.memory) last_.anonymous = std::min(last_.anonymous, group_sample(unless_below).anonymous);
   if (cgroup_ && !(counts_cpu_ && counts_memory_)) {
     CgroupSample tree = tree_.sample(child_.pid);
     if (!counts_cpu_) last_.cpu = tree.cpu;

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/strings.h"
 #include "core/kernel/ops.h"
 
 #ifndef SYS_close_range
@@ -28,7 +30,7 @@ struct ChildArgs {
 
 // Capabilities init needs over its own namespaces. They must be ambient: without a mapped uid 0 exec drops the rest.
 constexpr int kInitCaps[] = {CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE, CAP_SYS_ADMIN,
-                             CAP_DAC_OVERRIDE};
+                             CAP_DAC_OVERRIDE, CAP_SYS_RESOURCE};
 
 long raise_ambient() noexcept {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -87,6 +89,12 @@ Result<sys::Child> start_init(const Plan& plan, std::uint64_t clone_flags, int i
   // Without a lock the number is taken all the same, so that nothing init opens lands on it.
   sources[count++] = fds.lock >= 0 ? fds.lock : plan.bytes.get();
   for (int fd : fds.inherited) sources[count++] = fd;
+  // The child would meet it, too, as an EINVAL that nobody understands.
+  rlimit most{};
+  const rlim_t needed = kFirstInheritedFd + kMaxSlots + count + 1;
+  if (::getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < needed)
+    return Error{ErrorCode::kLimit, EMFILE, cat("making a cell takes ", needed, " descriptors, and this process may have ", most.rlim_cur,
+                                                ": raise it (ulimit -n ", needed, ")")};
   ChildArgs args{sources, count, init_fd, clone_flags != 0};
   TRY_SET(sys::Child child, sys::clone_vfork(clone_flags, cgroup_fd, become_init, &args));
   if (args.error != 0) {

@@ -90,9 +90,9 @@ Result<Enforcement> confine_self(const ConfineOptions& options) {
   TRY(step("no_new_privs", apply_no_new_privs(none, Op{})));
   out.layers.push_back({Layer::kNoNewPrivs, LayerStatus::kFull, "set"});
   TRY_SET(const int abi, apply_landlock(options));
-  const bool ports_open = !options.connect_ports.empty() && abi < 4;
-  out.layers.push_back({Layer::kLandlock, ports_open ? LayerStatus::kPartial : LayerStatus::kFull,
-                        cat("ABI ", abi, ports_open ? ": cannot tell one TCP port from another" : "")});
+  const std::string missing = landlock_missing(abi);
+  out.layers.push_back({Layer::kLandlock, missing.empty() ? LayerStatus::kFull : LayerStatus::kPartial,
+                        cat("ABI ", abi, missing.empty() ? "" : cat(": without ", missing))});
   if (options.seccomp) {
     SeccompRequest request;
     request.network_on = options.alone ? options.dial || !options.connect_ports.empty() : options.allow_network;

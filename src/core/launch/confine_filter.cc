@@ -35,6 +35,12 @@ void refuse_when(FilterModel& model, std::string_view names, const Condition& wh
     if (CallRule* rule = model.find(name)) rule->clauses.insert(rule->clauses.begin(), {{when}, refuse(EPERM), reason});
 }
 
+void allow_again(FilterModel& model, std::string_view name, std::uint8_t arg, std::uint32_t value) {
+  CallRule* rule = model.find(name);
+  if (rule == nullptr) return;
+  std::erase_if(rule->clauses, [&](const Clause& c) { return c.all.size() == 1 && c.all[0] == equal(arg, value); });
+}
+
 void allow_only(FilterModel& model, std::string_view name, std::vector<std::vector<Condition>> cases,
                 std::string_view reason) {
   CallRule* rule = model.find(name);
@@ -50,6 +56,8 @@ void allow_only(FilterModel& model, std::string_view name, std::vector<std::vect
 
 Result<SeccompProgram> plan_alone(const SeccompRequest& request, bool dial) {
   TRY_SET(FilterModel model, model_seccomp(request));
+  constexpr std::uint32_t kSetPipeSize = 1031;
+  allow_again(model, "fcntl", 1, kSetPipeSize);  // it is the caller's own program, and copies through pipes
   refuse_all(model, "execve execveat fork vfork", "starts nothing");
   allow_only(model, "clone", {{Condition{0, Compare::kMaskedEqual, kCloneThread, kCloneThread}}}, "threads");
   const auto own = static_cast<std::uint32_t>(::getpid());

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "core/kernel/landlock.h"
 #include "sys/file.h"
 #include "sys/uapi/landlock.h"
 
@@ -119,9 +120,9 @@ class ReadBack {
     auto say = [&](Layer layer, bool applied) {
       if (abi == 0) return add(layer, LayerStatus::kNone, "this kernel has no Landlock");
       if (!applied) return add(layer, LayerStatus::kNone, "none (observe)");
-      if (abi >= 6) return add(layer, LayerStatus::kFull, cat("ABI ", abi));
-      add(layer, LayerStatus::kPartial, cat("ABI ", abi, ": without ", abi < 2 ? "refer, " : "", abi < 3 ? "truncate, " : "", abi < 4 ? "TCP, " : "",
-                                            abi < 5 ? "device ioctls, " : "", "signal and abstract socket scopes"));
+      std::string missing = landlock_missing(abi);
+      if (missing.empty()) return add(layer, LayerStatus::kFull, cat("ABI ", abi));
+      add(layer, LayerStatus::kPartial, cat("ABI ", abi, ": without ", missing));
     };
     say(Layer::kLandlockBroad, plan_.landlock_broad);
     say(Layer::kLandlock, plan_.landlock_tight);

@@ -156,6 +156,7 @@ int run_op(const Op& op) {
     case OpKind::kHoldProc: return apply_hold_proc(g_ctx, op);
     case OpKind::kMountIdleProc: return apply_mount_idle_proc(g_ctx, op);
     case OpKind::kOwnUser: return apply_own_user(g_ctx, op);
+    case OpKind::kUserLimits: return apply_user_limits(g_ctx, op);
     case OpKind::kHostname: return apply_hostname(g_ctx, op);
     case OpKind::kLoopbackUp: return apply_loopback_up(g_ctx, op);
     case OpKind::kDoor: return apply_door(g_ctx, op);
@@ -448,19 +449,20 @@ int g_program_signals;
   errno = 0;
   if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0) setpriority(PRIO_PROCESS, 0, 0);
   g_role = role;
-  unsigned i = run_ops(kCtlFd, role, from, OpKind::kFork);
-
-  sigset_t mask;
-  sigfillset(&mask);
-  if (sigprocmask(SIG_SETMASK, &mask, nullptr) < 0) fail(kCtlFd, static_cast<int>(i), errno);
+  // First: the program's limit on descriptors, which comes with the operations, may leave none for it.
   int signals = -1;
   if (g_plan->flat) {
     sigset_t child_only;
     sigemptyset(&child_only);
     sigaddset(&child_only, SIGCHLD);
     signals = signalfd(-1, &child_only, SFD_CLOEXEC);
-    if (signals < 0) fail(kCtlFd, static_cast<int>(i), errno);
+    if (signals < 0) fail(kCtlFd, static_cast<int>(from), errno);
   }
+  unsigned i = run_ops(kCtlFd, role, from, OpKind::kFork);
+
+  sigset_t mask;
+  sigfillset(&mask);
+  if (sigprocmask(SIG_SETMASK, &mask, nullptr) < 0) fail(kCtlFd, static_cast<int>(i), errno);
   if (static_cast<int>(i) == g_plan->fault_op) fail(kCtlFd, static_cast<int>(i), g_plan->fault_errno);
   g_program_first = i + 1;
   g_program_signals = signals;

@@ -69,6 +69,7 @@ Result<void> plan_native(const Policy& policy, const Host& host, Plan& plan) {
   plan_caps(host, b);
   // After no_new_privs, before seccomp: restrict_self needs the first, and a filter could forbid the call.
   LandlockSlots slots = plan_landlock(policy, host, plan.grants, b);
+  plan_open_files(policy, host, b);
   TRY_SET(bool broad, wanted(policy, Layer::kLandlockBroad));
   TRY_SET(bool tight, wanted(policy, Layer::kLandlock));
   if (slots.broad != kNoSlot && broad) {
@@ -106,6 +107,7 @@ Result<void> plan_flat(const Policy& policy, const Host& host, const FlatCell& c
   }
   b.add({.kind = OpKind::kHoldFolder, .slot = kWorkSlot, .path = workspace}, workspace);
   TRY_SET(LandlockSlots slots, plan_landlock_flat(policy, host, plan.grants, workspace, b));
+  plan_open_files(policy, host, b);
   b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the program's process");
   b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session");
   b.add({.kind = OpKind::kChdir, .path = workspace}, workspace);
@@ -131,6 +133,7 @@ Result<void> plan_outer(const Policy& policy, const Host& host, const FlatCell& 
     b.add({.kind = OpKind::kNoNewPrivs, .layer = Layer::kNoNewPrivs}, "no exec raises privileges");
   }
   b.add({.kind = OpKind::kHoldFolder, .slot = kWorkSlot, .path = cell.workspace}, cell.workspace);
+  if (!cell.own_rlimits) plan_open_files(policy, host, b);
   b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the tool's process");
   b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session: no controlling terminal");
   b.add({.kind = OpKind::kChdir, .path = cell.workspace}, cell.workspace);

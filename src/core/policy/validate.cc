@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMaxPath = 4095;         // PATH_MAX without its NUL
 constexpr std::size_t kMaxEnvString = 131071;  // MAX_ARG_STRLEN without its NUL: execve refuses longer ones
 constexpr std::uint32_t kMaxTasks = 4194304;   // PID_MAX_LIMIT: pids.max takes no more
+constexpr Nanoseconds kMaxTime = std::chrono::hours(1'000'000);
 constexpr std::uint32_t kMaxFiles = 1048576;   // the kernel's default fs.nr_open: setrlimit takes no more
 constexpr std::uint64_t kMaxBytes = INT64_MAX;
 
@@ -90,8 +91,8 @@ class Validator {
     if (bytes.n > kMaxBytes) return wrong(field, "is too large");
     return {};
   }
-  Result<void> count(std::string_view field, std::uint32_t n, std::uint32_t most) const {
-    if (n == 0 || n > most) return wrong(field, cat(n, " is out of range; 1 to ", most));
+  Result<void> count(std::string_view field, std::uint32_t n, std::uint32_t least, std::uint32_t most) const {
+    if (n < least || n > most) return wrong(field, cat(n, " is out of range; ", least, " to ", most));
     return {};
   }
 
@@ -104,11 +105,15 @@ class Validator {
     if (l.address_space) TRY(size("limits.address_space", *l.address_space));
     if (l.cpu_time.count() <= 0) return wrong("limits.cpu_time", "must be more than 0");
     if (l.wall.count() <= 0) return wrong("limits.wall", "must be more than 0; every run has a wall limit");
+    // A deadline is now and this: the clock ends at some 2.5 million hours.
+    if (l.cpu_time > kMaxTime) return wrong("limits.cpu_time", "is too long; at most 1000000h");
+    if (l.wall > kMaxTime) return wrong("limits.wall", "is too long; at most 1000000h");
     // Written so that NaN, which compares false with everything, is refused.
     if (!(l.cpus == 0 || (l.cpus >= kMinCpus && l.cpus <= kMaxCpus)))
       return wrong("limits.cpus", "must be from 0.01 to 8192");
-    TRY(count("limits.processes", l.processes, kMaxTasks));
-    TRY(count("limits.open_files", l.open_files, kMaxFiles));
+    TRY(count("limits.processes", l.processes, 1, kMaxTasks));
+    // Its three streams, and one to load the program by.
+    TRY(count("limits.open_files", l.open_files, 4, kMaxFiles));
     return {};
   }
 

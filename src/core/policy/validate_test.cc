@@ -28,11 +28,14 @@ TEST(Validate, ValuesNoParserLooksAt) {
   EXPECT_NE(problem([](Policy& p) { p.limits.wall = Nanoseconds(0); }).find("every run has a wall limit"),
             std::string::npos);
   EXPECT_NE(problem([](Policy& p) { p.limits.wall = Nanoseconds(-1); }).find("limits.wall"), std::string::npos);
+  EXPECT_NE(problem([](Policy& p) { p.limits.wall = Nanoseconds::max(); }).find("limits.wall: is too long"), std::string::npos);
+  EXPECT_NE(problem([](Policy& p) { p.limits.cpu_time = Nanoseconds::max(); }).find("limits.cpu_time: is too long"), std::string::npos);
   EXPECT_NE(problem([](Policy& p) { p.limits.cpu_time = Nanoseconds(0); }).find("limits.cpu_time"), std::string::npos);
   for (double cpus : {-1.0, 0.001, 1e9, std::nan(""), static_cast<double>(INFINITY)})
     EXPECT_NE(problem([&](Policy& p) { p.limits.cpus = cpus; }).find("limits.cpus"), std::string::npos) << cpus;
   EXPECT_NE(problem([](Policy& p) { p.limits.processes = 0; }).find("limits.processes"), std::string::npos);
-  EXPECT_NE(problem([](Policy& p) { p.limits.open_files = 0; }).find("limits.open_files"), std::string::npos);
+  for (std::uint32_t few : {0u, 3u})
+    EXPECT_NE(problem([&](Policy& p) { p.limits.open_files = few; }).find("is out of range; 4 to "), std::string::npos) << few;
   EXPECT_NE(problem([](Policy& p) { p.limits.address_space = Bytes{0}; }).find("limits.address_space"),
             std::string::npos);
   EXPECT_NE(problem([](Policy& p) { p.uid = 0; }).find("user.uid"), std::string::npos);
