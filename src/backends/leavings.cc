@@ -34,6 +34,11 @@ void remove_busy_group(const std::string& name) {
   while (!remove_group_everywhere(name) && std::chrono::steady_clock::now() < until) ::usleep(2000);
 }
 
+void clear_away(Leavings& leavings) {
+  leavings.scratch.remove();
+  remove_busy_group(leavings.group);
+}
+
 }  // namespace
 
 Folders::~Folders() {
@@ -58,11 +63,15 @@ Result<Scratch> Folders::take(unsigned id) {
 }
 
 void Folders::leave(Leavings leavings) {
+  if (!thread_.joinable()) {
+    auto thread = sys::quiet_thread([this] { work(); });
+    if (!thread.ok()) return clear_away(leavings);   // whoever comes next waits for it
+    thread_ = std::move(thread).value();
+  }
   {
     std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(leavings));
   }
-  if (!thread_.joinable()) thread_ = sys::quiet_thread([this] { work(); });
   wake_.notify_one();
 }
 
@@ -75,10 +84,7 @@ void Folders::work() {
       if (jobs_.empty()) return;
       now.swap(jobs_);
     }
-    for (auto& job : now) {
-      job.scratch.remove();
-      remove_busy_group(job.group);
-    }
+    for (auto& job : now) clear_away(job);
     {
       std::lock_guard lock(mutex_);
       if (stop_ || next_ || taken_ < 2) continue;

@@ -81,13 +81,13 @@ class ManagerImpl final : public Manager {
   Result<void> open() {
     auto opened = std::make_shared<std::promise<Result<void>>>();
     auto told = opened->get_future();
-    thread_ = sys::quiet_thread([this, opened] {
+    TRY_SET(thread_, sys::quiet_thread([this, opened] {
       auto made = prepare();
       const bool good = made.ok();
       opened->set_value(std::move(made));
       if (good) serve();
       close();
-    });
+    }));
     auto result = told.get();
     if (!result.ok()) thread_.join();
     return result;

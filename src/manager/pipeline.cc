@@ -1,7 +1,6 @@
 #include "manager/pipeline.h"
 
 #include <algorithm>
-#include <system_error>
 #include <thread>
 
 #include "base/sha256.h"
@@ -14,6 +13,7 @@
 #include "manager/elf_findings.h"
 #include "manager/notes.h"
 #include "manager/verdict_record.h"
+#include "sys/thread.h"
 #include "verify/rules.h"
 
 namespace hotcell {
@@ -274,11 +274,8 @@ Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& po
     // Advice does not keep the program waiting.
     reading_ = std::make_unique<Reading>();
     auto read = [this, &source, &policy] { reading_->findings = verified(source, policy); };
-    try {
-      reading_->thread = std::thread(read);
-    } catch (const std::system_error&) {
-      read();   // no thread is to be had: the program waits
-    }
+    if (auto thread = sys::quiet_thread(read); thread.ok()) reading_->thread = std::move(thread).value();
+    else read();   // the program waits
   }
   auto refuse = [&] {
     std::size_t errors = 0;

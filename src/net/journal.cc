@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <tuple>
+#include <utility>
 
 #include "base/strings.h"
 #include "sys/file.h"
@@ -137,7 +138,10 @@ Result<void> JournalWriter::keep(const std::vector<LogEntry>& entries) {
 }
 
 JournalKeeper::JournalKeeper(const Log& log, std::string folder, std::string run, std::function<void(LogEntry&)> clean)
-    : log_(log), writer_(std::move(folder), std::move(run)), clean_(std::move(clean)), thread_(sys::quiet_thread([this] { work(); })) {}
+    : log_(log), writer_(std::move(folder), std::move(run)), clean_(std::move(clean)) {
+  // Without a thread all of it is written at the end: as much as the log still has of it, which says what it lost.
+  if (auto thread = sys::quiet_thread([this] { work(); }); thread.ok()) thread_ = std::move(thread).value();
+}
 
 void JournalKeeper::keep() {
   auto entries = log_.entries(writer_.kept());
@@ -156,14 +160,13 @@ void JournalKeeper::work() {
 }
 
 Result<void> JournalKeeper::finish() {
-  if (thread_.joinable()) {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_one();
-    thread_.join();
-  }
+  const bool first = [this] {
+    std::lock_guard lock(mutex_);
+    return !std::exchange(stop_, true);
+  }();
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  else if (first) keep();
   return last_;
 }
 

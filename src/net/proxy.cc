@@ -98,7 +98,7 @@ class ProxyImpl final : public Proxy, private Door {
     tokens_ = limits.bytes_per_second;
     // Not the caller's signals, and above all no SIGPIPE, which splice() cannot be told to leave out: a program that resets a
     // connection would end the process that serves it.
-    thread_ = sys::quiet_thread([this] { loop(); });
+    TRY_SET(thread_, sys::quiet_thread([this] { loop(); }));
     return {};
   }
 

@@ -10,6 +10,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/strings.h"
 #include "sys/thread.h"
@@ -82,8 +83,14 @@ Result<std::vector<Address>> look_up(const std::string& name, const std::atomic<
 class HostResolver final : public Resolver {
  public:
   HostResolver() {
-    ares_library_init(ARES_LIB_INIT_ALL);
-    for (auto& t : threads_) t = sys::quiet_thread([this] { work(); });
+    // It counts who uses it without a lock, and several cells may begin at once. What it holds is not worth giving back.
+    static const int once = ares_library_init(ARES_LIB_INIT_ALL);
+    (void)once;
+    for (unsigned i = 0; i < kThreads; ++i) {
+      auto thread = sys::quiet_thread([this] { work(); });
+      if (!thread.ok()) break;   // fewer will do
+      threads_.push_back(std::move(thread).value());
+    }
   }
   ~HostResolver() override {
     {
@@ -92,10 +99,10 @@ class HostResolver final : public Resolver {
     }
     wake_.notify_all();
     for (auto& t : threads_) t.join();
-    ares_library_cleanup();
   }
 
   void resolve(const std::string& name, Done done) override {
+    if (threads_.empty()) return done(make_error(ErrorCode::kLimit, "no thread can be started to look names up"));
     std::unique_lock lock(mutex_);
     if (waiting_.size() >= kMostWaiting) {
       lock.unlock();
@@ -123,7 +130,7 @@ class HostResolver final : public Resolver {
   std::condition_variable wake_;
   std::deque<std::pair<std::string, Done>> waiting_;
   std::atomic<bool> stop_ = false;
-  std::array<std::thread, kThreads> threads_;
+  std::vector<std::thread> threads_;   // all of them from the beginning on
 };
 
 class MappedResolver final : public Resolver {

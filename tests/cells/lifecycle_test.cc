@@ -319,6 +319,25 @@ TEST_F(Cells, TwoWhoCreateTheSameNameGetOneCell) {
   EXPECT_EQ(json({"list"}).size(""), 1u);
 }
 
+// A host that is full gives no thread. What is done to files waits for one; nothing that lives in cells ends of it.
+TEST_F(Cells, AKeeperThatGetsNoThreadTriesAgain) {
+  put("a", "a\n");
+  create("work");
+  for (int nth = 1; nth <= 4; ++nth) {
+    SCOPED_TRACE(nth);
+    end_keeper();
+    auto held = keeper_with(cat("HOTCELL_FAULT=thread:11:", nth));   // EAGAIN
+    auto before = keeper();
+    ASSERT_TRUE(before);
+    good({"start", "work"});
+    sh("work", cat("cd /work; echo ", nth, " > b"));
+    good({"snapshot", "work", cat("s", nth)});
+    EXPECT_EQ(json({"snapshots", "work"}).size(""), static_cast<std::size_t>(nth));
+    EXPECT_EQ(sh("work", "cat /work/b"), cat(nth, "\n"));
+    EXPECT_EQ(keeper(), before);
+  }
+}
+
 TEST_F(Cells, RemovingACellEndsWhatRunsInIt) {
   create("work");
   Call call(cell_words({"exec", "work", "--", "sh", "-c", "echo begun; exec sleep 7531"}));

@@ -236,6 +236,18 @@ TEST_F(Stamped, ATemplateThatCannotBeMadeCostsNoRun) {
   }
 }
 
+// The mounts of the first are taken apart by a thread, where there is one.
+TEST_F(Stamped, AHostWithoutAThreadToSpareCostsNoRun) {
+  go(shell("true"));
+  sys::arm_fault("thread", EAGAIN);
+  for (int i = 0; i < 3; ++i) {
+    Report r = go(shell("echo here"));
+    EXPECT_EQ(r.out, "here\n");
+    EXPECT_TRUE(is_stamped(r));
+  }
+  EXPECT_TRUE(sys::fault_given());
+}
+
 TEST_F(Stamped, AStepThatFailsInAStampedCellStopsTheProgramAndIsNamed) {
   for (const char* op : {"own_user", "mount_tmpfs", "bind", "identity"}) {
     SCOPED_TRACE(op);

@@ -21,6 +21,7 @@
 #include "cells/keeper/session.h"
 #include "sys/epoll.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 
 namespace hotcell::cells {
 namespace {
@@ -29,6 +30,7 @@ namespace {
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kMostClients = 256;
 constexpr auto kSpawnerTime = std::chrono::seconds(1);  // without a spawner a cell ends by itself
+constexpr int kWorkAgainMs = 100;  // between two tries to get a thread
 
 }  // namespace
 
@@ -60,8 +62,9 @@ Result<int> Keeper::serve(const std::string& state) {
   // What is being done to files is done: its threads have us in hand.
   while (keeper.working_ > 0) {
     pollfd ready{keeper.wakeup_.get(), POLLIN, 0};
-    ::poll(&ready, 1, 1000);
+    ::poll(&ready, 1, keeper.unstarted_.empty() ? 1000 : kWorkAgainMs);
     keeper.on_worked();
+    keeper.start_work();
   }
   // What went through the doors of those cells is still to be told; a second is enough for who answers at all.
   for (int i = 0; i < 100 && !keeper.doors_.empty(); ++i) {
@@ -134,15 +137,26 @@ void Keeper::unwatch(std::uint64_t key, int fd) {
 
 void Keeper::work(std::function<void()> task, std::function<void()> then) {
   ++working_;
-  std::thread([this, task = std::move(task), then = std::move(then)]() mutable {
-    task();
-    {
+  unstarted_.push_back(std::make_shared<Undone>(std::move(task), std::move(then)));
+  start_work();
+}
+
+// A host that gives us no thread now may give one later: what is to be done waits in its order, and our cells live on.
+void Keeper::start_work() {
+  for (; !unstarted_.empty(); unstarted_.pop_front()) {
+    auto thread = sys::quiet_thread([this, what = unstarted_.front()]() mutable {
+      what->task();
+      auto then = std::move(what->then);
+      what.reset();
+      // With the mutex to the last: whoever takes this from the list may be ending, and the keeper with it.
       std::lock_guard hold(mutex_);
       finished_.push_back(std::move(then));
-    }
-    std::uint64_t one = 1;
-    (void)!::write(wakeup_.get(), &one, sizeof one);
-  }).detach();
+      std::uint64_t one = 1;
+      (void)!::write(wakeup_.get(), &one, sizeof one);
+    });
+    if (!thread.ok()) return;
+    thread.value().detach();
+  }
 }
 
 void Keeper::on_worked() {
@@ -168,6 +182,7 @@ Clock::time_point Keeper::next_due() const {
   auto due = Clock::now() + std::chrono::seconds(60);
   if (idle()) due = std::min(due, idle_since_ + kLinger);
   due = std::min({due, doors_due(), parked_due()});
+  if (!unstarted_.empty()) due = std::min(due, Clock::now() + std::chrono::milliseconds(kWorkAgainMs));
   for (const auto& [id, cell] : kept_) {
     if (cell->record.ttl.count() > 0 && cell->record.state != CellState::kTerminated && !cell->stopping) {
       auto left = cell->record.created + cell->record.ttl - now();
@@ -369,6 +384,7 @@ Result<void> Keeper::may(const Asker& asker, const Ask& ask) {
 
 void Keeper::timers() {
   auto at = Clock::now();
+  start_work();
   door_timers(at);
   parked_timers(at);
   for (auto& [id, cell] : kept_) {

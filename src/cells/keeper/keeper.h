@@ -123,6 +123,7 @@ class Keeper {
   void unwatch(std::uint64_t key, int fd);
   // In a thread of its own; `then` is called in ours.
   void work(std::function<void()> task, std::function<void()> then);
+  void start_work();
   void on_worked();
 
   void on_connect();
@@ -280,7 +281,11 @@ class Keeper {
   Clock::time_point idle_since_{};
   std::mutex mutex_;
   std::deque<std::function<void()>> finished_;           // guarded by mutex_
-  std::size_t working_ = 0;
+  std::size_t working_ = 0;                              // with those that could not be started yet
+  struct Undone {
+    std::function<void()> task, then;
+  };
+  std::deque<std::shared_ptr<Undone>> unstarted_;
   std::shared_ptr<Parking> parking_;                     // none: nothing was ever asked
 };
 

@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <thread>
+#include <memory>
 
 #include "base/strings.h"
 #include "core/kernel/cgroup_files.h"
 #include "sys/fault.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 
 namespace hotcell {
 
@@ -124,7 +125,9 @@ bool remove_empty_groups(const std::string& path) {
 }
 
 void reclaim_by(sys::Fd file, std::string bytes) {
-  std::thread([file = std::move(file), bytes = std::move(bytes)] { (void)!::write(file.get(), bytes.data(), bytes.size()); }).detach();
+  auto shared = std::make_shared<sys::Fd>(std::move(file));
+  auto thread = sys::quiet_thread([shared, bytes = std::move(bytes)] { (void)!::write(shared->get(), bytes.data(), bytes.size()); });
+  if (thread.ok()) thread.value().detach();   // otherwise it keeps its pages, which is what it did before
 }
 
 std::uint64_t read_number_fd(int fd) {

@@ -15,11 +15,19 @@ Undertaker::~Undertaker() {
 
 Undertaker::Done Undertaker::bury(sys::Fd mounts) {
   auto done = std::make_shared<std::atomic<bool>>(false);
+  if (!thread_.joinable()) {
+    auto thread = sys::quiet_thread([this] { work(); });
+    if (!thread.ok()) {
+      mounts.reset();   // slower, and that is all
+      done->store(true);
+      return done;
+    }
+    thread_ = std::move(thread).value();
+  }
   {
     std::lock_guard lock(mutex_);
     jobs_.push_back({std::move(mounts), done});
   }
-  if (!thread_.joinable()) thread_ = sys::quiet_thread([this] { work(); });
   wake_.notify_one();
   return done;
 }

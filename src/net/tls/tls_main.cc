@@ -9,13 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <thread>
+#include <memory>
 
 #include "base/strings.h"
 #include "net/inserter.h"
 #include "net/tls/confine_tls.h"
 #include "net/tls/tls.h"
 #include "sys/socket.h"
+#include "sys/thread.h"
 
 namespace hotcell::net {
 namespace {
@@ -59,6 +60,8 @@ void block(int fd) {
 
 Result<void> take(World& world, std::string_view text, std::vector<sys::Fd> fds, const std::string& authorities) {
   auto fields = split(text, '\0');
+  // Once it is ready, threads read what it knows.
+  if ((fields[0] == kTlsSecret || fields[0] == kTlsReady) && world.tls) return make_error(ErrorCode::kInvalid, "secrets come first, and once");
   if (fields[0] == kTlsSecret && fields.size() == 5) {
     TRY_SET(Secret secret, known_secret(fields[1], fields[2], fields[3], fields[4]));
     world.secrets.push_back(std::move(secret));
@@ -87,12 +90,15 @@ Result<void> take(World& world, std::string_view text, std::vector<sys::Fd> fds,
   if (fields[0] != kTlsServe || fields.size() != 3 || fds.size() != 2 || !world.tls) return make_error(ErrorCode::kInvalid, "a message that makes no sense");
   TRY_SET(Target target, parse_authority(cat(fields[1], ":", fields[2]), 0));
   if (world.serving >= kMostAtOnce) return {};  // closed: the cell may try again
-  ++world.serving;
   for (auto& fd : fds) block(fd.get());
-  std::thread([&world, target, client = std::move(fds[0]), server = std::move(fds[1])]() mutable {
-    serve(world, target, std::move(client), std::move(server));
+  ++world.serving;
+  auto both = std::make_shared<std::vector<sys::Fd>>(std::move(fds));
+  auto thread = sys::quiet_thread([&world, target, both] {
+    serve(world, target, std::move((*both)[0]), std::move((*both)[1]));
     --world.serving;
-  }).detach();
+  });
+  if (thread.ok()) thread.value().detach();
+  else --world.serving;  // closed, too
   return {};
 }
 
