@@ -102,7 +102,8 @@ class WriterHistory final : public History {
     {
       std::lock_guard lock(mutex_);
       if (!queue_.empty() || writing_ || stop_) return false;
-      look_ = ++written_here_ % kLookEvery == 0;
+      // Never back to false here: the writer may not have woken yet since it was told.
+      if (++written_here_ % kLookEvery == 0) look_ = true;
     }
     change.result = commit({&change, 1});
     rows.unlock();
