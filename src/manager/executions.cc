@@ -457,9 +457,10 @@ class ExecutionsImpl final : public Executions {
     auto waited = live->begun == Clock::time_point{} ? Nanoseconds(0) : Nanoseconds(live->begun - live->submitted);
     if (hooks_.ended) hooks_.ended(r, &report, waited, live->from_stock);
     ExecutionDetails details{job_json(live->job.spec), live->result, live->usage_json(), live->events_json()};
-    history_.end(r, std::move(details), [this, live, alive = alive_](const Result<void>&) {
+    // The writer may come to it when we are gone: until it is back on the loop's thread, it has nothing of ours.
+    history_.end(r, std::move(details), [this, &loop = loop_, live, alive = alive_](const Result<void>&) {
       // A disk that is full is no reason to keep the answer from whoever waits; the store has told the log.
-      loop_.post([this, live, alive] {
+      loop.post([this, live, alive] {
         if (*alive) committed(live);
       });
     });
