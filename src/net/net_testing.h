@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/strings.h"
@@ -86,21 +87,38 @@ class Server {
 
 class TableResolver final : public Resolver {
  public:
-  std::map<std::string, std::vector<std::string>> table;
+  using Table = std::map<std::string, std::vector<std::string>>;
+  // Also while a proxy asks.
+  void set(Table table) {
+    std::lock_guard lock(mutex_);
+    table_ = std::move(table);
+  }
+  void set(const std::string& name, std::vector<std::string> addresses) {
+    std::lock_guard lock(mutex_);
+    table_[name] = std::move(addresses);
+  }
   void resolve(const std::string& name, Done done) override {
-    auto it = table.find(name);
-    if (it == table.end()) return done(make_error(ErrorCode::kNotFound, "no such name"));
+    std::optional<std::vector<std::string>> known;
+    {
+      std::lock_guard lock(mutex_);
+      if (auto it = table_.find(name); it != table_.end()) known = it->second;
+    }
+    if (!known) return done(make_error(ErrorCode::kNotFound, "no such name"));
     std::vector<Address> out;
-    for (const auto& text : it->second) out.push_back(*parse_host(text).value().address);
+    for (const auto& text : *known) out.push_back(*parse_host(text).value().address);
     done(std::move(out));
   }
+
+ private:
+  std::mutex mutex_;
+  Table table_;
 };
 
 // A proxy with rules; whatever it dials ends at `server`.
 struct World {
   explicit World(RuleOptions rules, Server* server = nullptr, ProxyLimits limits = {}) {
     if (server != nullptr) upstream = server->port();
-    resolver->table = {{"api.good.test", {"203.0.113.10"}}, {"x.pkg.test", {"203.0.113.11"}}, {"_x.pkg.test", {"203.0.113.11"}}, {"evil.test", {"203.0.113.66"}}};
+    resolver->set({{"api.good.test", {"203.0.113.10"}}, {"x.pkg.test", {"203.0.113.11"}}, {"_x.pkg.test", {"203.0.113.11"}}, {"evil.test", {"203.0.113.66"}}});
     auto made = RuleSet::create(rules);
     if (!made) std::fprintf(stderr, "%s\n", made.error().message.c_str()), std::abort();
     ProxyOptions options;

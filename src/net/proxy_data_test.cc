@@ -89,10 +89,11 @@ bool try_row(const object& row, const std::string& via, const std::string& targe
   RuleOptions options{.allow = list(row, "allow"), .block = list(row, "deny")};
   if (!RuleSet::create(options)) return false;  // rules that mean nothing are an error, and nothing runs
   World world(options, &server);
-  world.resolver->table.clear();
+  testing::TableResolver::Table table;
   for (const auto& [name, addresses] : row.at("resolve").as_object())
-    for (const auto& a : addresses.as_array()) world.resolver->table[std::string(name)].emplace_back(a.as_string());
-  if (world.resolver->table.contains("x.pkg.test")) world.resolver->table["_x.pkg.test"] = {"203.0.113.11"};
+    for (const auto& a : addresses.as_array()) table[std::string(name)].emplace_back(a.as_string());
+  if (table.contains("x.pkg.test")) table["_x.pkg.test"] = {"203.0.113.11"};
+  world.resolver->set(std::move(table));
   if (via == "dns") return ask_dns(world, target);
   if (via == "sni") {
     auto c = world.client();

@@ -39,7 +39,7 @@ ProxyOptions options_for(const RuleOptions& rules, std::map<std::string, std::ve
   out.listener = listen_tcp(kLoopback, 0).value();
   out.rules = std::make_shared<RuleSet>(RuleSet::create(rules).value());
   auto resolver = std::make_shared<TableResolver>();
-  resolver->table = std::move(names);
+  resolver->set(std::move(names));
   out.resolver = std::move(resolver);
   return out;
 }

@@ -139,11 +139,11 @@ TEST(Proxy, ANameThatTurnsInwardBetweenTwoLooksIsNotDialled) {
   World world(kGood, &server);
   EXPECT_TRUE(world.ask(connect_line("api.good.test:443")).starts_with("HTTP/1.1 200"));
   for (const char* inward : {"127.0.0.1", "169.254.169.254", "10.0.0.1", "[::1]", "[::ffff:192.168.0.1]", "[64:ff9b::a00:1]"}) {
-    world.resolver->table["api.good.test"] = {"203.0.113.10", inward};
+    world.resolver->set("api.good.test", {"203.0.113.10", inward});
     std::string answer = world.ask(connect_line("api.good.test:443"));
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 403")) << inward << answer;
   }
-  world.resolver->table["api.good.test"] = {};
+  world.resolver->set("api.good.test", {});
   EXPECT_TRUE(world.ask(connect_line("api.good.test:443")).starts_with("HTTP/1.1 502")) << "lookup failure is not permission";
   EXPECT_EQ(world.all_dialled().size(), 1u);
 }
@@ -240,7 +240,7 @@ TEST(Proxy, DnsAnswersOnlyAllowedNamesAndOnlyAddresses) {
   EXPECT_EQ(code(ask("evil.test", 16)), 5);
   EXPECT_EQ(code(ask("api.good.test", 16)), 5) << "TXT of an allowed name carries data just as well";
   EXPECT_EQ(code(ask("nowhere.pkg.test", kDnsA)), 3);
-  world.resolver->table["rebind.pkg.test"] = {"127.0.0.1"};
+  world.resolver->set("rebind.pkg.test", {"127.0.0.1"});
   EXPECT_EQ(code(ask("rebind.pkg.test", kDnsA)), 5);
   for (int i = 0; i < 60; ++i) ask(cat("chunk", i, ".evil.test"), kDnsA);
   EXPECT_EQ(world.proxy->journal().stats().notices.size(), 1u);
