@@ -12,6 +12,9 @@ endif()
 add_custom_target(unit_tests)        # what the long sanitizer run compiles
 # What the short one does: all but the analysers, which run in a child that can do nothing, and are fuzzed with sanitizers.
 add_custom_target(sanitized_tests)
+# What the thread sanitizer looks at: the rest has one thread.
+add_custom_target(threaded_tests)
+set(HOTCELL_THREADED sys kernel launch remote store net net_door manager cells_contexts server_http server_telemetry front)
 add_custom_target(benchmarks)
 
 # Suites, examples and benchmarks run the programs, too. Deferred, so that CMakeLists.txt may define them in any order.
@@ -41,6 +44,10 @@ endfunction()
 function(hotcell_add_test name label)
   add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/alone $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT 600)
+  if(HOTCELL_SANITIZE MATCHES "thread")
+    # Tests fork while a history or an audit log has its thread, and the child may start threads of its own.
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "TSAN_OPTIONS=die_after_fork=0 second_deadlock_stack=1")
+  endif()
 endfunction()
 
 # src/<dir>/*.cc → libhotcell_<name>.a; *_test.cc → <name>_test; *_main.cc, init_*.cc and *_gen.cc belong to programs of their own.
@@ -83,6 +90,10 @@ function(hotcell_library name)
     if(NOT name MATCHES "^(lang_.*|languages|verify|parse|inspect|cells_files)$")
       list(APPEND labels sanitized)
       add_dependencies(sanitized_tests ${name}_test)
+    endif()
+    if(name IN_LIST HOTCELL_THREADED)
+      list(APPEND labels threads)
+      add_dependencies(threaded_tests ${name}_test)
     endif()
     hotcell_add_test(${name}_test "${labels}")
     add_dependencies(unit_tests ${name}_test)

@@ -12,6 +12,7 @@
 
 #include "base/strings.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 
 namespace hotcell::server {
 namespace {
@@ -28,6 +29,7 @@ Result<bool> hide_folder(const std::string& folder) {
   bool user_namespace = false;
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
+  sys::end_sanitizer_thread();
   if (::unshare(CLONE_NEWNS) < 0) {
     if (errno != EPERM || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) return errno_error("unshare", errno);
     user_namespace = true;

@@ -246,7 +246,10 @@ TEST_F(Load, NoneIsLostOrDoubledAndNothingIsLeft) {
   RecordProperty("memory_kib", cat(memory_before, " ", memory_after));
   std::printf("%zu executions: memory %llu KiB before, %llu after\n", amount(480), static_cast<unsigned long long>(memory_before),
               static_cast<unsigned long long>(memory_after));
-  EXPECT_LE(memory_after, memory_before + (soak ? 8u << 10 : 96u << 10));
+  // The thread sanitizer keeps a shadow of all that was ever touched: ./test says when the front is one with it.
+  if (::getenv("HOTCELL_SHADOWED") == nullptr) {
+    EXPECT_LE(memory_after, memory_before + (soak ? 8u << 10 : 96u << 10));
+  }
 }
 
 TEST_F(Load, NoneIsLostWhileProcessesOfTheDaemonAreKilled) {

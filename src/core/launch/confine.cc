@@ -13,6 +13,7 @@
 #include "core/launch/confine_filter.h"
 #include "hotcell/launcher.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 #include "sys/uapi/landlock.h"
 
 namespace hotcell {
@@ -69,6 +70,7 @@ Result<int> apply_landlock(const ConfineOptions& options) {
 }  // namespace
 
 Result<Enforcement> confine_self(const ConfineOptions& options) {
+  sys::end_sanitizer_thread();
   // Landlock binds the calling thread and what it starts; another thread would stay outside and could be used instead.
   TRY_SET(auto threads, sys::list_dir("/proc/self/task"));
   if (threads.size() != 1)
