@@ -331,6 +331,20 @@ TEST_F(HttpLimits, AnAnswerThatNobodyReadsIsGivenUpInTime) {
   EXPECT_TRUE(eventually([&] { return server->stats().timed_out == 1 && server->stats().open == 0; }));
 }
 
+TEST_F(HttpLimits, WhoReadsItsAnswerSlowlyIsNotIdle) {
+  ServerLimits limits;
+  limits.idle_timeout = milliseconds(200);
+  auto server = start(limits);
+  Client client(server->port(), 512 << 10);
+  const std::string large(8 << 20, 'x');
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(large.size()) + "\r\n\r\n");
+  client.send(large);
+  // At 8 KiB a second it may take minutes.
+  std::this_thread::sleep_for(milliseconds(1500));
+  EXPECT_EQ(body_of(client.read_answer(true, 60000)).size(), large.size());
+  EXPECT_EQ(server->stats().timed_out, 0u);
+}
+
 TEST_F(HttpLimits, APipelineDoesNotPileUpAnswers) {
   auto server = start({});
   Client client(server->port(), 4096);

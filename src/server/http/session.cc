@@ -73,6 +73,11 @@ void Session::tick(Clock::time_point now) {
     return close();
   }
   if (now < deadline_) return;
+  // Whoever is still being answered says nothing because it reads. How long that may take is the other deadline.
+  if (state_ == State::kIdle && waiting() > 0) {
+    deadline_ = now + core_.limits.idle_timeout;
+    return;
+  }
   deadline_ = Clock::time_point::max();
   if (body_open_) {
     ++core_.stats.timed_out;
