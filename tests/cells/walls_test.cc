@@ -14,9 +14,11 @@ namespace {
 
 using std::chrono::seconds;
 
-// What a program can say of itself: one line each.
+// What a program can say of itself: one line each. Before what it would change stands its argument, if it has one: outside nothing shall
+// be changed that is not the test's own.
 constexpr char kPosture[] =
-    "import os, socket, ctypes\n"
+    "import os, socket, ctypes, sys\n"
+    "before = sys.argv[1] if len(sys.argv) > 1 else ''\n"
     "for line in open('/proc/self/status'):\n"
     "  key = line.split(':')[0]\n"
     "  if key in ('Uid','Gid','Groups','CapInh','CapPrm','CapEff','CapBnd','CapAmb','NoNewPrivs','Seccomp','Seccomp_filters'):\n"
@@ -30,16 +32,16 @@ constexpr char kPosture[] =
     "  if libc.syscall(number, *args) < 0: raise OSError(ctypes.get_errno(), '')\n"
     "attempt('ptrace', lambda: raw(101, 0, 0, 0, 0))\n"
     "attempt('unshare', lambda: raw(272, 0x10000000))\n"
-    "attempt('mount', lambda: raw(165, 0, b'/work', b'tmpfs', 0, 0))\n"
+    "attempt('mount', lambda: raw(165, 0, (before + '/work').encode(), b'tmpfs', 0, 0))\n"
     "attempt('bpf', lambda: raw(321, 0, 0, 0))\n"
     "attempt('io_uring', lambda: raw(425, 1, 0))\n"
     "attempt('keyctl', lambda: raw(250, 0, 0, 0))\n"
-    "attempt('write /usr', lambda: open('/usr/x', 'w'))\n"
-    "attempt('write /etc', lambda: open('/etc/x', 'w'))\n"
+    "attempt('write /usr', lambda: open(before + '/usr/x', 'w'))\n"
+    "attempt('write /etc', lambda: open(before + '/etc/x', 'w'))\n"
     "attempt('write /proc/sys', lambda: open('/proc/sys/kernel/hostname', 'w'))\n"
     "attempt('read /root', lambda: os.listdir('/root'))\n"
     "attempt('packet socket', lambda: socket.socket(17, 3, 0))\n"
-    "attempt('chmod s', lambda: (open('/tmp/s', 'w').close(), os.chmod('/tmp/s', 0o4755)))\n"
+    "attempt('chmod s', lambda: (open(before + '/tmp/s', 'w').close(), os.chmod(before + '/tmp/s', 0o4755)))\n"
     "print('root', sorted(n for n in os.listdir('/') if n != 'run'))\n"
     "print('dev', sorted(os.listdir('/dev')))\n"
     "print('net', sorted(l.split(':')[0].strip() for l in open('/proc/net/dev') if ':' in l))\n"
@@ -56,8 +58,13 @@ TEST_F(Cells, APostureIsThatOfAOneShotCell) {
   EXPECT_EQ(lasting.out, oneshot.out);
   // The control: outside there are fewer walls.
   int code = 0;
-  std::string bare = shell_output({"/usr/bin/python3", "-c", kPosture}, "", &code);
+  const std::string mine = project() + "/outside";
+  for (const char* name : {"usr", "etc", "tmp", "work"}) std::filesystem::create_directories(mine + "/" + name);
+  std::string bare = shell_output({"/usr/bin/python3", "-c", kPosture, mine}, "", &code);
   EXPECT_NE(bare, oneshot.out);
+  for (const char* line : {"write /usr allowed\n", "write /etc allowed\n", "chmod s allowed\n"}) EXPECT_NE(bare.find(line), std::string::npos) << bare;
+  for (const char* line : {"write /usr ", "write /etc ", "chmod s "}) EXPECT_NE(lasting.out.find(line), std::string::npos) << lasting.out;
+  for (const char* line : {"write /usr allowed\n", "write /etc allowed\n", "chmod s allowed\n"}) EXPECT_EQ(lasting.out.find(line), std::string::npos) << line;
   for (const char* line : {"CapEff: 0000000000000000", "NoNewPrivs: 1", "Seccomp: 2", "Uid: 1000 1000 1000 1000", "ptrace 1\n", "mount 1\n", "fds [0, 1, 2] 4\n"})
     EXPECT_NE(lasting.out.find(line), std::string::npos) << line << "\n" << lasting.out;
   // A shell's programs, too: there a terminal is on 0, 1 and 2, and nothing else is open.
