@@ -1,5 +1,6 @@
 #include "backends/backend.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,12 @@ std::string find_tool(std::string_view binary) {
   return {};
 }
 
+std::string tool_identity(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return {};
+  return cat(path, " ", st.st_dev, " ", st.st_ino, " ", st.st_size, " ", st.st_mtim.tv_sec, ".", st.st_mtim.tv_nsec, " ", st.st_ctim.tv_sec, ".", st.st_ctim.tv_nsec);
+}
+
 // The backend's own binary, or the one that the setting NAME.executable says: a name, or a path from the root.
 std::string Backend::installed(const Settings& settings) const {
   std::string said = settings.get(cat(name(), ".executable"));
@@ -71,8 +78,27 @@ Result<void> check_waivers(const std::vector<std::string>& waived) {
 std::vector<Held> unheld(const Backend& backend, const Policy& policy, const std::vector<std::string>& waived) {
   std::vector<Held> out;
   for (auto& h : backend.judge(policy))
-    if (h.status != LayerStatus::kFull && std::find(waived.begin(), waived.end(), h.statement) == waived.end()) out.push_back(std::move(h));
+    if (h.status != LayerStatus::kFull && !h.by_name && std::find(waived.begin(), waived.end(), h.statement) == waived.end()) out.push_back(std::move(h));
   return out;
+}
+
+std::vector<Held> judge_own(std::string_view name, const Policy& p) {
+  const auto none = LayerStatus::kNone, partial = LayerStatus::kPartial, full = LayerStatus::kFull;
+  const bool root = ::geteuid() == 0;
+  if (name == "native")
+    return {{"files", full, "only what is shown is there"}, {"deny", full, "masks, also for names that do not exist yet"},
+            {"network", full, p.network.mode == NetworkMode::kProxy ? "an empty network with one door, to the proxy" : p.network.mode == NetworkMode::kHost ? "the host's, as asked for" : "an empty network of its own"},
+            {"syscalls", full, "our filter; denied calls are recorded"}, {"processes", full, "of the cell alone"},
+            {"memory", root ? full : partial, root ? "cgroup of the whole cell" : "cgroup where this user may make one; each process and samples otherwise"},
+            {"cpu", root ? full : partial, root ? "cgroup of the whole cell" : "cgroup where this user may make one; each process and samples otherwise"},
+            {"disk", full, "one tmpfs of that size"}, {"identity", full, "its own user namespace"}};
+  if (name == "landlock")
+    return {{"files", partial, "contents, by Landlock: names can still be looked up"}, {"deny", p.filesystem.deny.empty() ? full : none, "no namespace to hide a name in"},
+            {"network", p.network.mode == NetworkMode::kProxy ? none : full, p.network.mode == NetworkMode::kProxy ? "no network of its own for a door" : "internet sockets are refused by the filter"},
+            {"syscalls", full, "our filter, the stricter one"}, {"processes", partial, "other processes of the host can be seen"},
+            {"memory", root ? full : partial, root ? "cgroup of the whole cell" : "each process and samples"}, {"cpu", root ? full : partial, root ? "cgroup of the whole cell" : "each process and samples"},
+            {"disk", partial, "each file by RLIMIT_FSIZE"}, {"identity", partial, "without a namespace"}};
+  return {};
 }
 
 std::vector<std::pair<std::string, std::string>> program_env(const Policy& policy, const Request& request) {

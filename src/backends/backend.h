@@ -24,6 +24,7 @@ struct Held {
   std::string statement;
   LayerStatus status = LayerStatus::kNone;
   std::string detail;
+  bool by_name = false;    // not held, and whoever says the name of this backend has been told so: no reason to refuse
 };
 
 struct ToolRequest {
@@ -44,6 +45,7 @@ struct ToolRequest {
   std::string platform = {};  // one of platforms()
   std::string etc = {};    // below this the made /etc is; empty: below scratch
   std::string base = {};   // where shared() is; empty: plan() makes all of it for this run
+  std::string resume = {};    // a folder that suspend() has filled: what goes on instead of a program
   bool ahead = false;      // the request is not known yet: what is started waits for it (seal/wait_main.cc)
 };
 
@@ -63,6 +65,7 @@ struct ToolPlan {
   std::vector<Piece> pieces = {};
   std::vector<std::vector<std::string>> after = {};             // run when it is over, however it ended
   std::string state = {};                                       // a folder; when nothing is left in it, `after` has nothing to do
+  std::vector<std::string> suspend = {};                        // keeps what runs and ends it; where is the end of its last word but one
   std::string group = {};                                       // a cgroup that it makes, hotcell/GROUP in every hierarchy
 };
 
@@ -87,6 +90,7 @@ class Backend {
   virtual bool needs_root() const { return false; }
   // As root: may it be run under the program's own uid? Then it holds no privilege at all.
   virtual bool without_root() const { return false; }
+  virtual bool walls() const { return true; }     // false: limits and nothing else; only ever used by its name
   virtual bool own_ids() const { return true; }  // as root: the program may be an otherwise unused user of the host
   virtual Overhead overhead() const { return {}; }
   // What plan() gives can be run by others; false: only our own program can.
@@ -94,6 +98,8 @@ class Backend {
   virtual std::vector<std::string> platforms() const { return {}; }  // the best first
   virtual bool parks() const { return false; }  // plan() can start it ahead of its request
   virtual std::vector<Held> judge(const Policy& policy) const = 0;
+  // Whether it starts this at all: only where there is no wall are words looked at.
+  virtual Result<void> permits(const Request&, const Settings&) const { return {}; }
   // What all runs like this one have in common, of whatever path and id: made once, and read only.
   virtual Result<std::vector<Piece>> shared(const ToolRequest&) const { return std::vector<Piece>(); }
   virtual Result<ToolPlan> plan(const ToolRequest& request) const = 0;
@@ -105,12 +111,18 @@ const std::vector<const Backend*>& all();             // tools only; native and 
 const Backend* find(std::string_view name);
 std::string find_tool(std::string_view binary);       // along a fixed PATH, never the caller's; empty: not there
 
+// Which file is there now, so that one which was replaced is noticed; empty: none.
+std::string tool_identity(const std::string& path);
+
 // Where find_tool looks instead, for a test that brings tools of its own; empty: the usual places. Never from the environment.
 void set_tool_folders(std::vector<std::string> folders);
 
 // What is not held in full and was not waived. Empty: it may run.
 std::vector<Held> unheld(const Backend& backend, const Policy& policy, const std::vector<std::string>& waived);
 Result<void> check_waivers(const std::vector<std::string>& waived);
+
+// The same of the launcher's own two, native and landlock.
+std::vector<Held> judge_own(std::string_view name, const Policy& policy);
 
 // Common parts of command lines.
 std::vector<std::pair<std::string, std::string>> program_env(const Policy& policy, const Request& request);

@@ -1,5 +1,7 @@
 // codex: `codex sandbox -- PROGRAM`, a root of its own made by bubblewrap from a permissions profile that we write, with our
 // filter put on behind it. Run under the program's own uid when we are root: it shows what its caller may read.
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "backends/codex_binary.h"
@@ -39,7 +41,8 @@ class Codex final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "codex is not used with the network on"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around codex and the program together"},
-            {"memory", LayerStatus::kFull, "around codex and the program together"},
+            {"memory", p.limits.address_space ? LayerStatus::kNone : LayerStatus::kFull,
+             p.limits.address_space ? "no limit of the address space: codex itself needs more" : "around codex and the program together"},
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/work by samples; /tmp is memory"},
             {"identity", LayerStatus::kFull, "its own user namespace"}};
@@ -62,7 +65,9 @@ class Codex final : public Backend {
     }
     // Its own helper, which it starts inside, and ours.
     show(cat(home, "/tmp"), true);
-    show(r.tool.substr(0, r.tool.rfind('/')), true);
+    // The file alone, by the name it really has: what lies beside it in somebody's folder is not the program's to read.
+    char real[PATH_MAX];
+    show(::realpath(r.tool.c_str(), real) == nullptr ? r.tool : std::string(real), true);
     show(sealed, true);
     config += "[permissions.hotcell.network]\nenabled = false\n";
     // It refuses to put its helper below the folder for temporary files: that is another one.

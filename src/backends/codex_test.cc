@@ -143,5 +143,25 @@ TEST(Codex, TheProfileShowsNothingElse) {
   EXPECT_EQ(plan.value().argv.back(), "/s/work/x");
 }
 
+// It starts itself inside, and must be seen there. What lies beside it must not.
+TEST(Codex, NothingBesideTheProgramIsShown) {
+  char folder[] = "/tmp/hotcell-codex-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  std::string program = cat(folder, "/program"), name = cat(folder, "/codex");
+  std::ofstream(program) << "#!/bin/sh\n";
+  ::chmod(program.c_str(), 0755);
+  ASSERT_EQ(::symlink("program", name.c_str()), 0);
+  auto settings = Settings::parse({cat("codex.executable=", name)}).value();
+  Request request;
+  request.argv = {"/bin/true"};
+  auto plan = plan_tool(*codex(), default_policy(), request, "/s", 7, settings);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  auto it = std::find_if(plan.value().pieces.begin(), plan.value().pieces.end(), [](const Piece& p) { return p.name == "codex/config.toml"; });
+  ASSERT_NE(it, plan.value().pieces.end());
+  EXPECT_NE(it->bytes.find(cat("\"", program, "\" = \"read\"\n")), std::string::npos) << it->bytes;
+  EXPECT_EQ(it->bytes.find(cat("\"", folder, "\"")), std::string::npos) << it->bytes;
+}
+
 }  // namespace
 }  // namespace hotcell::backends

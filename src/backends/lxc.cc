@@ -87,6 +87,8 @@ class Lxc final : public Backend {
     set("prlimit.nofile", cat(p.limits.open_files));
     set("prlimit.fsize", cat(p.limits.disk.n));
     set("prlimit.core", "0");
+    set("prlimit.stack", cat(p.limits.stack.n));
+    if (p.limits.address_space) set("prlimit.as", cat(p.limits.address_space->n));
     set("mount.auto", "proc:mixed");
     for (const auto& s : shown) {
       std::string target = field(std::string_view(s.target).substr(1));

@@ -31,12 +31,16 @@ class Nspawn final : public Backend {
     auto add = [&](std::initializer_list<std::string_view> words) {
       for (auto w : words) a.emplace_back(w);
     };
+    // It maps a whole range, users and groups alike: the program's id inside must be the one that is its own outside.
+    if (r.policy.uid != r.policy.gid || r.policy.uid == 0 || r.policy.uid > 65535)
+      return make_error(ErrorCode::kUnsupported, cat("backend nspawn cannot hold identity: a uid of ", r.policy.uid, " and a gid of ", r.policy.gid, "; it maps both alike, from 1 to 65535"));
     // It keeps folders in /run and cannot remove them where that is a disk: one of its own goes with it.
     add({"/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", "mount -t tmpfs -o mode=755 tmpfs /run && exec \"$@\"", "sh"});
     add({r.tool, "--quiet", "--register=no", "--keep-unit", "--as-pid2", "--private-network", "--console=pipe", "--resolv-conf=off", "--timezone=off",
          "--link-journal=no", "--no-new-privileges=yes", cat("--directory=", r.scratch, "/root"), "--read-only", cat("--machine=", r.name),
-         "--drop-capability=all", "--hostname=cell", cat("--private-users=", r.id == 0 ? 65536 : r.id - 1000, ":65536"), "--private-users-ownership=off",
-         "--user=cell", cat("--rlimit=NOFILE=", r.policy.limits.open_files), cat("--rlimit=FSIZE=", r.policy.limits.disk.n), "--rlimit=CORE=0"});
+         "--drop-capability=all", "--hostname=cell", cat("--private-users=", r.id == 0 ? 65536 : r.id - r.policy.uid, ":65536"), "--private-users-ownership=off",
+         "--user=cell", cat("--rlimit=NOFILE=", r.policy.limits.open_files), cat("--rlimit=FSIZE=", r.policy.limits.disk.n), "--rlimit=CORE=0", cat("--rlimit=STACK=", r.policy.limits.stack.n)});
+    if (r.policy.limits.address_space) add({cat("--rlimit=AS=", r.policy.limits.address_space->n)});
     TRY_SET(auto shown, view_sealed(r));
     auto quote = [](std::string_view path) {
       std::string text;

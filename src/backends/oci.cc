@@ -118,7 +118,11 @@ class Oci final : public Backend {
     std::string state = cat(r.scratch, "/state"), bundle = cat(r.scratch, "/bundle");
     if (f_.guest_kernel) {
       std::string platform = r.platform.empty() ? platforms().back() : r.platform;
-      out.argv = {r.tool, cat("--root=", state), "--network=none", "--ignore-cgroups", cat("--platform=", platform), "--overlay=false", "run", cat("--bundle=", bundle), r.name};
+      const std::vector<std::string> flags = {r.tool, cat("--root=", state), "--network=none", "--ignore-cgroups", cat("--platform=", platform), "--overlay=false"};
+      out.argv = out.suspend = flags;
+      if (r.resume.empty()) out.argv.insert(out.argv.end(), {"run", cat("--bundle=", bundle), r.name});
+      else out.argv.insert(out.argv.end(), {"restore", cat("--bundle=", bundle), cat("--image-path=", r.resume), r.name});
+      out.suspend.insert(out.suspend.end(), {"checkpoint", "--image-path=", r.name});
     } else if (is_crun(r)) {
       // crun refuses a host with both cgroup versions mounted: the second is taken out of its sight.
       out.argv = {"/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
@@ -263,6 +267,8 @@ class Oci final : public Backend {
     limit("RLIMIT_NOFILE", p.limits.open_files);
     limit("RLIMIT_FSIZE", p.limits.disk.n);
     limit("RLIMIT_CORE", 0);
+    limit("RLIMIT_STACK", p.limits.stack.n);
+    if (p.limits.address_space) limit("RLIMIT_AS", p.limits.address_space->n);
     if (f_.mapped) limit("RLIMIT_NPROC", p.limits.processes + 1);
     w.end_array();
     w.end_object();

@@ -1,7 +1,5 @@
 #include "backends/platform.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -10,13 +8,6 @@
 
 namespace hotcell::backends {
 namespace {
-
-// Of the binary as it is now: one that was replaced is tried anew.
-std::string key_of(const std::string& tool) {
-  struct stat st {};
-  if (::stat(tool.c_str(), &st) != 0) return {};
-  return cat(tool, " ", st.st_ino, " ", st.st_size, " ", st.st_mtim.tv_sec, ".", st.st_mtim.tv_nsec);
-}
 
 bool works(const Backend& backend, const ToolOptions& options, const std::string& setting, std::string_view platform) {
   ToolOptions trial{{}, false, options.settings.with(setting, platform), options.patience};
@@ -43,7 +34,7 @@ Result<std::string> platform_of(const Backend& backend, const std::string& tool,
   }
   static std::mutex mutex;
   static std::map<std::string, std::string> found;
-  std::string key = key_of(tool);
+  std::string key = tool_identity(tool);  // one that was replaced is tried anew
   if (key.empty()) return list.back();
   std::lock_guard lock(mutex);
   if (auto it = found.find(key); it != found.end()) return it->second;

@@ -20,6 +20,16 @@ std::map<std::string, std::string> fields(std::string_view text) {
   return out;
 }
 
+// A tool may show a boot id of its own making over the host's kernel (systemd-nspawn does): it takes both to be another one.
+bool other_kernel(std::map<std::string, std::string>& f) {
+  auto here = [](const char* path) {
+    auto text = sys::read_file(path);
+    return text.ok() ? std::string(trim(text.value())) : std::string();
+  };
+  std::string name = here("/proc/version"), boot = here("/proc/sys/kernel/random/boot_id");
+  return !name.empty() && !f["kernel"].empty() && f["kernel"] != name && (boot.empty() || f["boot"] != boot);
+}
+
 bool zero(const std::string& hex) { return !hex.empty() && hex.find_first_not_of('0') == hex.npos; }
 
 }  // namespace
@@ -30,14 +40,14 @@ std::vector<std::string> posture_command() {
           "while read -r _ at _ how _; do [ \"$at\" = / ] && root=$how; done </proc/self/mounts; echo \"root:$root\"; "
           "if ls /root >/dev/null 2>&1; then echo home:there; else echo home:hidden; fi; "
           "if head -c1 /etc/shadow >/dev/null 2>&1; then echo shadow:readable; else echo shadow:hidden; fi; "
-          "echo \"files:$(ulimit -n)\""};
+          "echo \"files:$(ulimit -Hn)\"; echo \"kernel:$(cat /proc/version)\"; echo \"boot:$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)\""};
 }
 
-std::vector<LayerReport> read_posture(std::string_view inside, const Backend& backend) {
+std::vector<LayerReport> read_posture(std::string_view inside, const Backend& backend, bool machine) {
   auto f = fields(inside);
   std::vector<LayerReport> out;
   auto add = [&](Layer layer, LayerStatus status, std::string detail) { out.push_back({layer, status, std::move(detail)}); };
-  bool guest = backend.guest_kernel();
+  bool guest = machine || other_kernel(f), promised = backend.guest_kernel();
   for (auto [layer, name] : kSpaces) {
     auto theirs = f[cat("ns_", name)];
     auto ours = sys::read_link(cat("/proc/self/ns/", name).c_str());
@@ -53,6 +63,7 @@ std::vector<LayerReport> read_posture(std::string_view inside, const Backend& ba
   add(Layer::kLandlockBroad, LayerStatus::kNone, "not used by this backend");
   add(Layer::kLandlock, LayerStatus::kNone, "not used by this backend");
   if (guest) add(Layer::kSeccomp, LayerStatus::kFull, "the guest kernel answers every call");
+  else if (promised) add(Layer::kSeccomp, LayerStatus::kNone, "the host's own kernel answers, not one of the tool's");
   else add(Layer::kSeccomp, f["Seccomp"] == "2" ? LayerStatus::kFull : LayerStatus::kNone, f["Seccomp"] == "2" ? "a filter was read back" : "no filter was read back");
   bool none = zero(f["CapPrm"]) && zero(f["CapEff"]), all_none = none && zero(f["CapBnd"]) && zero(f["CapInh"]);
   add(Layer::kCapabilities, all_none ? LayerStatus::kFull : none ? LayerStatus::kPartial : LayerStatus::kNone,
@@ -60,6 +71,19 @@ std::vector<LayerReport> read_posture(std::string_view inside, const Backend& ba
   bool nnp = f["NoNewPrivs"] == "1";
   add(Layer::kNoNewPrivs, nnp || guest ? LayerStatus::kFull : LayerStatus::kNone, nnp ? "set" : guest ? "of the guest kernel" : "not set");
   return out;
+}
+
+LayerReport read_rlimits(std::string_view inside, const Limits& limits) {
+  auto f = fields(inside);
+  auto files = parse_u64(f["files"]);
+  if (!files) return {Layer::kRlimits, LayerStatus::kNone, "could not be read back"};
+  bool held = *files <= limits.open_files;
+  return {Layer::kRlimits, held ? LayerStatus::kFull : LayerStatus::kNone, held ? "read back inside" : cat(*files, " open files instead of ", limits.open_files)};
+}
+
+bool has_own_kernel(std::string_view inside) {
+  auto f = fields(inside);
+  return other_kernel(f);
 }
 
 }  // namespace hotcell::backends

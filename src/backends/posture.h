@@ -10,7 +10,13 @@
 namespace hotcell::backends {
 
 std::vector<std::string> posture_command();
-// `inside`: what the command printed. Namespaces, privileges, filter, root, visible files.
-std::vector<LayerReport> read_posture(std::string_view inside, const Backend& backend);
+// `inside`: what the command printed. Namespaces, privileges, filter, root, visible files. `machine`: an agent of ours in a virtual
+// machine has told it; otherwise a kernel of its own is one whose name and boot are not the host's.
+std::vector<LayerReport> read_posture(std::string_view inside, const Backend& backend, bool machine = false);
+
+// The rlimits as the program has them, whoever has set them.
+LayerReport read_rlimits(std::string_view inside, const Limits& limits);
+// Whether another kernel than the host's has answered there.
+bool has_own_kernel(std::string_view inside);
 
 }  // namespace hotcell::backends

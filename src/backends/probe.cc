@@ -74,10 +74,10 @@ std::string_view describe(std::string_view name) {
   return b == nullptr ? "" : b->what();
 }
 
-std::vector<Held> held_of(std::string_view name) {
-  if (const Backend* b = find(name)) return b->judge(default_policy());
-  if (const Trial* trial = find_trial(name)) return trial->judge(default_policy());
-  return {};
+std::vector<Held> held_of(std::string_view name, const Policy& policy) {
+  if (const Backend* b = find(name)) return b->judge(policy);
+  if (const Trial* trial = find_trial(name)) return trial->judge(policy);
+  return judge_own(name, policy);
 }
 
 ProbeSettings& probe_settings() {
@@ -96,34 +96,43 @@ void add_trial(const Trial& trial) {
   if (find_trial(trial.name) == nullptr) trials().push_back(trial);
 }
 
-Probed probe(std::string_view name, const Settings& settings, ProbeFor purpose) {
+Probed probe(std::string_view name, const Settings& settings, ProbeFor purpose, const Policy& policy) {
   Probed p;
   p.name = std::string(name);
   p.what = std::string(describe(name));
-  p.held = held_of(name);
+  p.held = held_of(name, policy);
   auto filled = fill(p, purpose, settings);
   p.works = filled.ok();
   if (!p.works) p.why = filled.error().message;
   return p;
 }
 
-std::vector<Probed> probe_all(const Settings& settings) {
+std::vector<Probed> probe_all(const Settings& settings, const Policy& policy, const std::vector<std::string>& only) {
   std::vector<Probed> out;
   // Asked for by name: tried, whatever is known, and kept for those who come later.
   ProbeCache cache(probe_settings().cache_folder.value_or(ProbeCache::standard_folder()));
   for (auto name : names()) {
-    out.push_back(probe(name, settings));
+    if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
+    out.push_back(probe(name, settings, ProbeFor::kListing, policy));
     cache.put(out.back(), probe_key_here(name, settings), std::chrono::system_clock::now());
   }
   return out;
 }
 
-Result<Choice> select_here(Level level, const Settings& settings) {
+Result<Choice> select_here(Level level, const Settings& settings, const Policy& policy, const std::vector<std::string>& waived) {
   std::vector<Fact> facts;
   ProbeCache cache(probe_settings().cache_folder.value_or(ProbeCache::standard_folder()));
   auto known = names();
   for (auto name : order_of(level)) {
     if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    auto held = held_of(name, policy);
+    auto missing = std::find_if(held.begin(), held.end(), [&](const Held& h) {
+      return h.status == LayerStatus::kNone && !h.by_name && std::find(waived.begin(), waived.end(), h.statement) == waived.end();
+    });
+    if (missing != held.end()) {
+      facts.push_back({std::string(name), false, cat("cannot hold this policy: ", missing->statement, ": ", missing->detail)});
+      continue;
+    }
     Probed p = probe_cached(name, cache, settings);
     facts.push_back({p.name, p.works, p.why});
     if (p.works) break;
@@ -131,9 +140,13 @@ Result<Choice> select_here(Level level, const Settings& settings) {
   return select(level, facts);
 }
 
-Result<Choice> select_strong(const Settings& settings) {
-  auto found = select_here(Level::kMaximum, settings);
-  return found.ok() ? found : select_here(Level::kContainer, settings);
+Result<Choice> select_strong(const Settings& settings, const Policy& policy, const std::vector<std::string>& waived) {
+  auto found = select_here(Level::kMaximum, settings, policy, waived);
+  if (found.ok()) return found;
+  auto container = select_here(Level::kContainer, settings, policy, waived);
+  if (!container.ok()) return make_error(ErrorCode::kUnsupported, cat(found.error().message, "; ", container.error().message));
+  container.value().reason += cat("; stronger ones: ", found.error().message);
+  return container;
 }
 
 }  // namespace hotcell::backends

@@ -16,7 +16,7 @@ struct Probed {
   bool works = false;
   std::string why;                       // when it does not
   std::vector<LayerReport> layers;       // as read back
-  std::vector<Held> held;                // of the default policy
+  std::vector<Held> held;                // of the policy that was asked about
   std::chrono::microseconds start{0};    // /bin/true, request to verdict, the better of two
 };
 
@@ -37,14 +37,16 @@ struct ProbeSettings {
 ProbeSettings& probe_settings();
 
 enum class ProbeFor : std::uint8_t { kListing, kChoosing };  // with its start-up time, or whether it works at all
-Probed probe(std::string_view name, const Settings& settings = {}, ProbeFor purpose = ProbeFor::kListing);
+Probed probe(std::string_view name, const Settings& settings = {}, ProbeFor purpose = ProbeFor::kListing, const Policy& policy = default_policy());
 std::string_view describe(std::string_view name);
-std::vector<Held> held_of(std::string_view name);   // of the default policy
+std::vector<Held> held_of(std::string_view name, const Policy& policy);
 std::vector<std::string_view> names();   // native and landlock first
-std::vector<Probed> probe_all(const Settings& settings = {});
-// Only as far as a level needs: the first that works ends it. What was found lately is not tried again (probe_cache.h).
-Result<Choice> select_here(Level level, const Settings& settings = {});
+// `only`: these, where it is not empty.
+std::vector<Probed> probe_all(const Settings& settings = {}, const Policy& policy = default_policy(), const std::vector<std::string>& only = {});
+// Only as far as a level needs: the first that works and holds the policy ends it. What was found lately is not tried again
+// (probe_cache.h).
+Result<Choice> select_here(Level level, const Settings& settings = {}, const Policy& policy = default_policy(), const std::vector<std::string>& waived = {});
 // Tier `strong`: the strongest that works, and nothing weaker than a container.
-Result<Choice> select_strong(const Settings& settings = {});
+Result<Choice> select_strong(const Settings& settings = {}, const Policy& policy = default_policy(), const std::vector<std::string>& waived = {});
 
 }  // namespace hotcell::backends

@@ -142,7 +142,7 @@ Probed probe_cached(std::string_view name, const ProbeCache& cache, const Settin
   std::string key = probe_key_here(name, settings);
   if (auto known = cache.get(name, key, std::chrono::system_clock::now())) {
     known->what = std::string(describe(name));
-    known->held = held_of(name);
+    known->held = held_of(name, default_policy());
     return *std::move(known);
   }
   Probed fresh = probe(name, settings, ProbeFor::kChoosing);

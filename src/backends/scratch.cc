@@ -70,16 +70,18 @@ Result<void> Scratch::give(unsigned id) {
   return {};
 }
 
-Result<void> Scratch::write(const std::vector<Piece>& pieces) {
+Result<void> Scratch::write(const std::vector<Piece>& pieces) { return write_pieces(path_, pieces, id_); }
+
+Result<void> write_pieces(const std::string& folder, const std::vector<Piece>& pieces, unsigned id) {
   std::set<std::string> made;
   for (const auto& p : pieces) {
-    std::string path = cat(path_, "/", p.name);
-    TRY(make_folders(path_, p.name, made));
+    std::string path = cat(folder, "/", p.name);
+    TRY(make_folders(folder, p.name, made));
     switch (p.kind) {
       case Piece::Kind::kFolder:
         if (::mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) return errno_error(path, errno);
         if ((p.mode & S_ISVTX) != 0 && ::chmod(path.c_str(), p.mode) < 0) return errno_error(path, errno);
-        if (p.owned && id_ != 0 && ::chown(path.c_str(), id_, id_) < 0) return errno_error(path, errno);
+        if (p.owned && id != 0 && ::chown(path.c_str(), id, id) < 0) return errno_error(path, errno);
         break;
       case Piece::Kind::kLink:
         if (::symlink(p.bytes.c_str(), path.c_str()) < 0 && errno != EEXIST) return errno_error(path, errno);
@@ -106,7 +108,7 @@ void Scratch::remove() {
   path_.clear();
 }
 
-void run_quietly(const std::vector<std::string>& argv) {
+bool run_quietly(const std::vector<std::string>& argv, int seconds) {
   std::vector<char*> words;
   for (const auto& a : argv) words.push_back(const_cast<char*>(a.c_str()));
   words.push_back(nullptr);
@@ -118,12 +120,14 @@ void run_quietly(const std::vector<std::string>& argv) {
   pid_t pid = 0;
   bool begun = ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), env) == 0;
   ::posix_spawn_file_actions_destroy(&actions);
-  if (!begun) return;
-  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (::waitpid(pid, nullptr, WNOHANG) == 0) {
+  if (!begun) return false;
+  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  int status = 0;
+  while (::waitpid(pid, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > until) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 }  // namespace hotcell::backends

@@ -38,7 +38,10 @@ class Scratch {
   unsigned id_ = 0;
 };
 
-// A command of ours, its output thrown away, ended after ten seconds.
-void run_quietly(const std::vector<std::string>& argv);
+// The pieces of a plan below a folder; what the program owns belongs to `id`, unless that is 0.
+Result<void> write_pieces(const std::string& folder, const std::vector<Piece>& pieces, unsigned id);
+
+// A command of ours, its output thrown away, ended after some seconds. True: it exited with 0.
+bool run_quietly(const std::vector<std::string>& argv, int seconds = 10);
 
 }  // namespace hotcell::backends

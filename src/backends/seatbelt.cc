@@ -12,23 +12,45 @@ constexpr std::string_view kSystemRead[] = {"/System", "/usr/lib", "/usr/bin", "
                                             "/private/etc/localtime"};
 constexpr std::string_view kDevices[] = {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"};
 
+// Rules are compared with the path a file really has. On every macOS these are links, and a rule for one of them fits nothing: a denial
+// that is written so would deny nothing.
+std::string real_place(std::string_view path) {
+  for (std::string_view link : {"/tmp", "/var", "/etc"})
+    if (path == link || (path.starts_with(link) && path[link.size()] == '/')) return cat("/private", path);
+  return std::string(path);
+}
+
+// No last slash, no empty part, no step back: as the kernel says it.
+Result<std::string> plain_path(std::string_view path) {
+  std::string out;
+  for (auto part : split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == "..") return make_error(ErrorCode::kInvalid, cat(printable(path), ": a path of a profile has no .. in it"));
+    out += cat("/", part);
+  }
+  return real_place(out.empty() ? "/" : out);
+}
+
 Result<std::string> rule(std::string_view verb, std::string_view what, const std::vector<std::string>& paths) {
   std::string out;
   for (const auto& path : paths) {
-    TRY_SET(std::string text, seatbelt_quoted(path));
+    TRY(seatbelt_quoted(path));
+    TRY_SET(std::string place, plain_path(path));
+    TRY_SET(std::string text, seatbelt_quoted(place));
     out += cat("(", verb, " ", what, " (subpath ", text, "))\n");
   }
   return out;
 }
 
 // A pattern of a policy as a regular expression of the profile: `*` and `?` never cross a slash, `**` does.
-Result<std::string> pattern_rule(std::string_view pattern) {
+Result<std::string> pattern_rule(std::string_view said) {
+  TRY(seatbelt_quoted(said));
+  TRY_SET(std::string pattern, plain_path(said));
   if (pattern.find_first_of("*?[") == pattern.npos) {
     TRY_SET(std::string text, seatbelt_quoted(pattern));
     return cat("(subpath ", text, ")");
   }
   // #"…" is taken as it is: there is no way to write a quote in one.
-  TRY(seatbelt_quoted(pattern));
   if (pattern.find('"') != pattern.npos) return make_error(ErrorCode::kInvalid, cat(printable(pattern), ": a pattern with a quote cannot be said in a Seatbelt profile"));
   if (pattern.find('[') != pattern.npos) return make_error(ErrorCode::kInvalid, cat(printable(pattern), ": brackets in a pattern cannot be said in a Seatbelt profile"));
   std::string out = "(regex #\"^";
@@ -66,8 +88,26 @@ Result<std::string> seatbelt_quoted(std::string_view path) {
   return out + "\"";
 }
 
-SeatbeltRules seatbelt_rules(const Policy& policy, std::string_view workspace) {
+std::vector<Held> seatbelt_judge(const Policy& p) {
+  bool rules = p.network.mode == NetworkMode::kProxy;
+  return {{"files", LayerStatus::kPartial, "contents; names and sizes can be looked up"},
+          {"deny", LayerStatus::kFull, "the last rule that fits decides"},
+          {"network", rules ? LayerStatus::kNone : LayerStatus::kFull, rules ? "Seatbelt knows addresses, and no proxy of ours" : "none, localhost included, or all of it"},
+          {"syscalls", LayerStatus::kPartial, "Seatbelt's own operations, not system calls"},
+          {"processes", LayerStatus::kPartial, "none besides the program, or as many as the user may have"},
+          {"memory", LayerStatus::kPartial, "RLIMIT_AS and samples"},
+          {"cpu", LayerStatus::kPartial, "RLIMIT_CPU of each process and samples"},
+          {"disk", LayerStatus::kPartial, "each file by RLIMIT_FSIZE, the workspace by samples"},
+          {"identity", LayerStatus::kPartial, "the caller's own user"}};
+}
+
+Result<SeatbeltRules> seatbelt_rules(const Policy& policy, std::string_view workspace, const std::vector<std::string>& waived) {
+  TRY(check_waivers(waived));
+  for (const auto& h : seatbelt_judge(policy))
+    if (h.status == LayerStatus::kNone && std::find(waived.begin(), waived.end(), h.statement) == waived.end())
+      return make_error(ErrorCode::kUnsupported, cat("seatbelt cannot hold this policy: ", h.statement, ": ", h.detail, " (--waive ", h.statement, " does without)"));
   SeatbeltRules out;
+  out.network = policy.network.mode == NetworkMode::kHost;
   out.read.emplace_back(workspace);
   if (policy.filesystem.writable_scratch) out.write.emplace_back(workspace);
   for (const auto& g : policy.filesystem.grants) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/backend.h"
 #include "hotcell/policy.h"
 #include "hotcell/result.h"
 
@@ -18,8 +19,11 @@ struct SeatbeltRules {
   bool sysctl_read = true;                // most runtimes ask for the number of processors
 };
 
-// What a policy says, in these terms. A grant is a grant; the workspace is always readable, writable where the policy says so.
-SeatbeltRules seatbelt_rules(const Policy& policy, std::string_view workspace);
+// What becomes of each statement there.
+std::vector<Held> seatbelt_judge(const Policy& policy);
+// What a policy says, in these terms. A grant is a grant; the workspace is always readable, writable where the policy says so. A network
+// with rules cannot be said; it is refused, and with `network` waived it is none.
+Result<SeatbeltRules> seatbelt_rules(const Policy& policy, std::string_view workspace, const std::vector<std::string>& waived = {});
 
 // A string of the profile's language. A quote, a backslash or a newline in a path stays a part of the path.
 Result<std::string> seatbelt_quoted(std::string_view path);

@@ -9,9 +9,10 @@
 
 namespace hotcell::backends {
 
-enum class Level : std::uint8_t { kOff, kDefault, kEnhanced, kContainer, kMaximum, kWasm };
+// The last ones are those whose name is what they are: nothing else stands in for them.
+enum class Level : std::uint8_t { kOff, kDefault, kEnhanced, kContainer, kMaximum, kWasm, kVm, kNative, kDocker, kSeatbelt };
 std::string_view to_string(Level level);
-// Also the older names: none, process, container, vm, wasm; namespace and chroot mean native.
+// Also names that other tools have for them: none, process, auto; namespace and chroot mean native.
 std::optional<Level> parse_level(std::string_view word);
 
 struct Fact {
@@ -24,8 +25,9 @@ struct Choice {
   bool every_layer = false;  // enhanced: no layer may be missing
   std::string reason;
 };
+enum class System : std::uint8_t { kLinux, kMac };
 // In which order they are tried; empty for kOff.
-std::vector<std::string_view> order_of(Level level);
-Result<Choice> select(Level level, const std::vector<Fact>& facts);
+std::vector<std::string_view> order_of(Level level, System system = System::kLinux);
+Result<Choice> select(Level level, const std::vector<Fact>& facts, System system = System::kLinux);
 
 }  // namespace hotcell::backends

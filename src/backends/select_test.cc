@@ -65,11 +65,53 @@ TEST(Select, EnhancedWantsEveryLayer) {
 TEST(Select, OldNamesOfLevels) {
   EXPECT_EQ(parse_level("none"), Level::kOff);
   EXPECT_EQ(parse_level("process"), Level::kDefault);
-  EXPECT_EQ(parse_level("namespace"), Level::kDefault);
-  EXPECT_EQ(parse_level("chroot"), Level::kDefault);
-  EXPECT_EQ(parse_level("vm"), Level::kMaximum);
+  EXPECT_EQ(parse_level("auto"), Level::kDefault);
+  EXPECT_EQ(parse_level("namespace"), Level::kNative);
+  EXPECT_EQ(parse_level("chroot"), Level::kNative);
+  EXPECT_EQ(parse_level("docker"), Level::kDocker);
+  EXPECT_EQ(parse_level("seatbelt"), Level::kSeatbelt);
+  EXPECT_EQ(parse_level("vm"), Level::kVm);
   EXPECT_EQ(parse_level("wasm"), Level::kWasm);
   EXPECT_EQ(parse_level("stronger"), std::nullopt);
+}
+
+// Who says the name of a wall gets that one.
+TEST(Select, AWallThatWasNamedIsNotReplaced) {
+  const auto all = working({"native", "landlock", "bwrap", "firejail", "nspawn", "crun", "runc", "runsc", "docker", "podman", "lxc", "vm", "wasm"});
+  for (auto [level, name] : {std::pair{Level::kVm, "vm"}, std::pair{Level::kNative, "native"}, std::pair{Level::kDocker, "docker"}}) {
+    EXPECT_EQ(select(level, all).value().backend, name);
+    auto facts = all;
+    for (auto& f : facts)
+      if (f.name == name) f = {name, false, "gone"};
+    auto refused = select(level, facts);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_NE(refused.error().message.find(std::string(name) + ": gone"), std::string::npos) << refused.error().message;
+  }
+  auto elsewhere = select(Level::kSeatbelt, all);
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_NE(elsewhere.error().message.find("only on macOS"), std::string::npos) << elsewhere.error().message;
+}
+
+TEST(Select, OnMacOS) {
+  const std::vector<Fact> everything = {{"seatbelt", true, ""}, {"hypervisor", true, ""}, {"docker", true, ""}, {"podman", true, ""}, {"native", true, ""}, {"vm", true, ""}};
+  const std::vector<Fact> seatbelt_alone = {{"seatbelt", true, ""}, {"hypervisor", false, "not supported by this processor"}, {"docker", false, "no engine is running here"}};
+  struct MacRow {
+    Level level;
+    std::string all, alone;  // empty: refused
+  };
+  const MacRow rows[] = {{Level::kDefault, "seatbelt", "seatbelt"}, {Level::kEnhanced, "seatbelt", "seatbelt"}, {Level::kSeatbelt, "seatbelt", "seatbelt"},
+                         {Level::kContainer, "docker", ""}, {Level::kDocker, "docker", ""}, {Level::kMaximum, "hypervisor", ""}, {Level::kVm, "hypervisor", ""},
+                         {Level::kWasm, "", ""}, {Level::kNative, "", ""}, {Level::kOff, "none", "none"}};
+  for (const auto& row : rows) {
+    auto of = [&](const std::vector<Fact>& facts) {
+      auto chosen = select(row.level, facts, System::kMac);
+      return chosen.ok() ? chosen.value().backend : std::string();
+    };
+    EXPECT_EQ(of(everything), row.all) << to_string(row.level);
+    EXPECT_EQ(of(seatbelt_alone), row.alone) << to_string(row.level);
+  }
+  EXPECT_TRUE(select(Level::kEnhanced, everything, System::kMac).value().every_layer);
+  EXPECT_NE(select(Level::kVm, seatbelt_alone, System::kMac).error().message.find("not supported by this processor"), std::string::npos);
 }
 
 }  // namespace

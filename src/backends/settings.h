@@ -1,5 +1,5 @@
 // What a user may say about the tools themselves (`--backend-option lxc.executable=/opt/lxc/bin/lxc-execute`): never what a
-// program may do, which is the policy's matter alone.
+// program may do, which is the policy's matter alone. (But for `basic`, which has no wall to hold a policy with: what it may be asked for.)
 #pragma once
 #include <map>
 #include <string>

@@ -1,4 +1,5 @@
 // The two that are no walls.
+#include "backends/command_policy.h"
 #include "backends/tools.h"
 #include "base/strings.h"
 
@@ -13,17 +14,24 @@ class NoWall final : public Backend {
   std::string_view package() const override { return ""; }
   std::string_view binary() const override { return "env"; }
   bool without_root() const override { return name_ == "basic"; }
+  bool walls() const override { return false; }
   bool own_ids() const override { return name_ == "basic"; }
   Overhead overhead() const override { return {.memory = {}, .tasks = 0}; }
   std::vector<Held> judge(const Policy& p) const override {
-    auto status = LayerStatus::kNone;
-    std::string why = "asked for by name: no wall";
-    // Whoever names one of these has been told that it is none; what it cannot do is in the result, not a refusal.
-    auto told = LayerStatus::kPartial;
-    return {{"files", told, why}, {"deny", p.filesystem.deny.empty() ? told : status, why}, {"network", p.network.mode == NetworkMode::kProxy ? status : told, why},
-            {"syscalls", told, why}, {"processes", LayerStatus::kFull, "cgroup or rlimit"}, {"memory", LayerStatus::kFull, "cgroup"},
-            {"cpu", LayerStatus::kFull, "of the whole tree"}, {"disk", told, "each file by RLIMIT_FSIZE"},
-            {"identity", name_ == "basic" ? LayerStatus::kFull : told, name_ == "basic" ? "an unused uid where we are root" : "the caller's own uid"}};
+    const auto no = LayerStatus::kNone, partial = LayerStatus::kPartial, full = LayerStatus::kFull;
+    const std::string why = "asked for by name: no wall";
+    const bool basic = name_ == "basic";
+    // What was asked for beyond that is refused all the same: a denied name, a network with rules.
+    return {{"files", no, why, true}, {"deny", no, why, p.filesystem.deny.empty()}, {"network", no, why, p.network.mode != NetworkMode::kProxy},
+            {"syscalls", no, why, true}, {"processes", full, "cgroup or rlimit"}, {"memory", full, "cgroup"}, {"cpu", full, "of the whole tree"},
+            {"disk", partial, "each file by RLIMIT_FSIZE"}, {"identity", basic ? full : no, basic ? "an unused uid where we are root" : "the caller's own uid", !basic}};
+  }
+  Result<void> permits(const Request& request, const Settings& settings) const override {
+    if (name_ != "basic") return {};
+    TRY_SET(CommandPolicy policy, command_policy(settings));
+    auto verdict = judge_command(request.argv, policy);
+    if (verdict.allowed) return {};
+    return make_error(ErrorCode::kDenied, cat("backend basic: ", verdict.category, ": ", verdict.reason, "; nothing was run (its rules look at words and are no wall)"));
   }
   Result<ToolPlan> plan(const ToolRequest& r) const override {
     ToolPlan out;
@@ -43,7 +51,7 @@ class NoWall final : public Backend {
 }  // namespace
 
 const Backend* basic() {
-  static const NoWall it("basic", "limits, an unused uid as root, a clean environment: no wall");
+  static const NoWall it("basic", "limits, rules for commands, an unused uid as root, a clean environment: no wall");
   return &it;
 }
 const Backend* none() {

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "backends/engine/engine.h"
+#include "backends/kept.h"
 #include "backends/leavings.h"
 #include "backends/platform.h"
 #include "backends/tool_run.h"
@@ -32,6 +33,7 @@
 namespace hotcell::backends {
 namespace {
 
+constexpr int kSuspending = 60;  // seconds: memory goes to a disk
 constexpr auto kDiskLook = std::chrono::milliseconds(100);
 
 // What is around the tool and the program together: the policy's limits, and what the tool itself needs.
@@ -52,7 +54,7 @@ int cgroup_version_here() {
   return host.value().cgroup.version == CgroupVersion::kV2 ? 2 : host.value().cgroup.version == CgroupVersion::kV1 ? 1 : 0;
 }
 
-class ToolLauncher final : public Launcher {
+class ToolLauncher final : public Launcher, public Suspends {
  public:
   ToolLauncher(const Backend& backend, ToolOptions options, std::unique_ptr<Launcher> outer, std::string tool)
       : backend_(backend), options_(std::move(options)), outer_(std::move(outer)), tool_(std::move(tool)) {
@@ -64,6 +66,7 @@ class ToolLauncher final : public Launcher {
 
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
     if (request.argv.empty() || request.argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
+    if (options_.posture) TRY(backend_.permits(request, options_.settings));  // not of what we ask ourselves
     TRY_SET(auto walls, check(policy));
     if (request.id.empty()) request.id = sys::random_id();
     bool socket = std::holds_alternative<StdinSocket>(request.stdin_source);  // must be there when the tool is started
@@ -84,6 +87,15 @@ class ToolLauncher final : public Launcher {
       inner.outer = std::move(made.place);
     }
     for (const auto& f : request.files) TRY(write_input_file(run->scratch.work(), f, run->ids.id).context("workspace"));
+    auto begun = begin(policy, std::move(request), std::move(inner), std::move(run), std::move(walls), std::move(done));
+    if (warm) warm_.leave(*outer_, *warm);
+    TRY_SET(RunId id, std::move(begun));
+    if (options_.keep_warm && backend_.parks()) keep_for(policy);
+    return id;
+  }
+
+  // What is the same for everything that is started: `inner` is the tool's, `request` what was asked for.
+  Result<RunId> begin(const Policy& policy, Request request, Request inner, std::shared_ptr<ToolRun> run, std::vector<LayerReport> walls, Done done) {
     run->outputs = std::exchange(request.outputs, {});
     run->outputs_if_there = std::exchange(request.outputs_if_there, {});
     run->done = std::move(done);
@@ -100,12 +112,44 @@ class ToolLauncher final : public Launcher {
       if (pass) pass(usage);
       look_at_disk(*run, *id);
     };
-    auto begun = outer_->start(outer_policy(policy, backend_.overhead()), std::move(inner),
-                               [this, run, walls](RunId which, Result<Report> report) { finish(*run, walls, which, std::move(report)); });
-    if (warm) warm_.leave(*outer_, *warm);
-    TRY_SET(*id, std::move(begun));
-    if (options_.keep_warm && backend_.parks()) keep_for(policy);
+    TRY_SET(*id, outer_->start(outer_policy(policy, backend_.overhead()), std::move(inner),
+                               [this, run, walls = std::move(walls)](RunId which, Result<Report> report) { finish(*run, walls, which, std::move(report)); }));
+    live_[*id] = run;
     return *id;
+  }
+
+  Result<void> suspend(RunId id, const std::string& folder) override {
+    auto it = live_.find(id);
+    auto run = it == live_.end() ? nullptr : it->second.lock();
+    if (!run) return make_error(ErrorCode::kNotFound, "no such run");
+    if (run->suspend.empty()) return cannot_keep();
+    TRY(make_kept_folder(folder));
+    auto command = run->suspend;
+    command[command.size() - 2] += folder;
+    if (!run_quietly(command, kSuspending)) {
+      ::rmdir(folder.c_str());  // only where nothing came of it
+      return make_error(ErrorCode::kUnsupported, cat("backend ", backend_.name(), ": the program could not be kept"));
+    }
+    run->kept_in = folder;
+    return {};
+  }
+
+  Result<RunId> resume(const Policy& policy, const std::string& folder, Request request, Done done) override {
+    if (!keeps()) return cannot_keep();
+    TRY_SET(auto walls, check(policy));
+    TRY_SET(Kept kept, read_kept(folder, policy, identity_));
+    if (kept.platform != platform_) return make_error(ErrorCode::kUnsupported, cat(printable(folder), ": was kept on the platform ", printable(kept.platform)));
+    if (request.id.empty()) request.id = sys::random_id();
+    request.argv = {"/bin/true"};  // a bundle has a program; what goes on is in the image
+    request.files.clear();
+    TRY_SET(CellIds ids, take_ids_again(kept.id));
+    TRY_SET(Prepared made, prepare(policy, request, false, folder, std::move(ids)));
+    TRY(restore_workspace(folder, cat(made.run->scratch.path(), "/work")));
+    Request inner;
+    inner.argv = std::move(made.argv);
+    inner.env = std::move(made.env);
+    inner.outer = std::move(made.place);
+    return begin(policy, std::move(request), std::move(inner), std::move(made.run), std::move(walls), std::move(done));
   }
 
   Result<void> step(std::chrono::milliseconds at_most) override {
@@ -131,7 +175,11 @@ class ToolLauncher final : public Launcher {
   std::size_t parked(const Policy&, const Runtime&) const override { return 0; }
   void trim() override { outer_->trim(); }
 
+  bool keeps() const { return backend_.parks(); }  // whoever can be started ahead is a kernel of its own
+
  private:
+  static Error cannot_keep() { return make_error(ErrorCode::kUnsupported, "this backend cannot keep a running program"); }
+
   struct Prepared {
     std::shared_ptr<ToolRun> run;
     std::vector<std::string> argv, sources;
@@ -143,28 +191,36 @@ class ToolLauncher final : public Launcher {
   Result<std::vector<LayerReport>> check(const Policy& policy) {
     TRY(validate(policy));
     TRY(refuse_unheld(backend_, policy, options_.waived));
-    if (platform_.empty()) {
+    // A launcher may live for days. What was found out about one binary says nothing of another under its name.
+    std::string identity = tool_identity(tool_);
+    if (identity.empty()) return make_error(ErrorCode::kUnsupported, cat("backend ", backend_.name(), ": ", tool_, " is gone"));
+    if (platform_.empty() || identity != identity_) {
       TRY_SET(platform_, platform_of(backend_, tool_, options_));
+      identity_ = identity;
     }
     if (!options_.posture) return std::vector<LayerReport>{};
-    TRY_SET(auto walls, posture_of(policy));
-    TRY(check_required(policy, walls));
-    return walls;
+    TRY_SET(Posture found, posture_of(policy));
+    TRY(check_promises(backend_, policy, options_.waived, found));
+    TRY(check_required(policy, found));
+    return std::move(found.walls);
   }
 
-  Result<std::vector<LayerReport>> posture_of(const Policy& policy) {
+  Result<Posture> posture_of(const Policy& policy) {
     auto settings = platform_.empty() ? options_.settings : options_.settings.with(cat(backend_.name(), ".platform"), platform_);
-    return postures_.of(backend_, policy, options_.patience, [&] { return open_tool(backend_, {options_.waived, false, settings, options_.patience}); });
+    return postures_.of(backend_, policy, identity_, options_.patience, [&] { return open_tool(backend_, {options_.waived, false, settings, options_.patience}); });
   }
 
   // Everything that the tool is told and given. `ahead`: for a request that is not known yet.
-  Result<Prepared> prepare(const Policy& policy, const Request& request, bool ahead) {
+  Result<Prepared> prepare(const Policy& policy, const Request& request, bool ahead, const std::string& resume = {}, CellIds known = {}) {
     Prepared out;
     out.run = std::make_shared<ToolRun>();
     ToolRun& run = *out.run;
     bool privileged = ::geteuid() == 0;
     if (privileged && backend_.own_ids()) {
-      TRY_SET(run.ids, take_ids());
+      run.ids = std::move(known);
+      if (run.ids.id == 0) {
+        TRY_SET(run.ids, take_ids());
+      }
       TRY_SET(run.root_ids, take_ids());
     }
     TRY_SET(run.scratch, folders_.take(run.ids.id));
@@ -177,6 +233,7 @@ class ToolLauncher final : public Launcher {
     asked.settings = options_.settings;
     asked.platform = platform_;
     asked.ahead = ahead;
+    asked.resume = resume;
     TRY_SET(auto common, backend_.shared(asked));
     if (!common.empty()) {
       TRY_SET(run.base, bases_.of(common));
@@ -187,6 +244,7 @@ class ToolLauncher final : public Launcher {
     run.after = std::move(plan.after);
     run.state = std::move(plan.state);
     run.group = std::move(plan.group);
+    run.suspend = std::move(plan.suspend);
     run.policy = policy;
     out.argv = std::move(plan.argv);
     for (auto& [k, v] : plan.env) out.env[k] = std::move(v);
@@ -229,8 +287,14 @@ class ToolLauncher final : public Launcher {
   }
 
   void finish(ToolRun& run, const std::vector<LayerReport>& walls, RunId id, Result<Report> report) {
+    live_.erase(id);
     if (report.ok()) {
       Report& r = report.value();
+      if (!run.kept_in.empty()) {
+        auto kept = write_kept(run.kept_in, {run.ids.id, platform_}, run.policy, identity_, cat(run.scratch.path(), "/work"));
+        r.verdict = {ExitReason::kCancelled, std::nullopt, std::nullopt};
+        r.error = kept.ok() ? cat("suspended: kept in ", run.kept_in) : cat("suspended, but not kept: ", kept.error().message);
+      }
       if (run.disk_full) {
         r.verdict = {ExitReason::kDisk, std::nullopt, SIGKILL};
         r.error = "the workspace is larger than the disk limit";
@@ -272,7 +336,7 @@ class ToolLauncher final : public Launcher {
       if (l.layer == Layer::kSeccomp && !platform_.empty()) l.detail += cat(", platform ", platform_);
     for (Layer layer : {Layer::kRlimits, Layer::kMemory, Layer::kCpu, Layer::kProcesses}) {
       const LayerReport* held = outer.find(layer);
-      if (held == nullptr) continue;
+      if (held == nullptr || r.enforcement.find(layer) != nullptr) continue;  // seen from inside is better
       LayerReport copy = *held;
       if (layer == Layer::kProcesses && backend_.overhead().tasks > 0) {
         copy.status = LayerStatus::kPartial;
@@ -304,7 +368,8 @@ class ToolLauncher final : public Launcher {
   Postures postures_;
   Bases bases_;
   Folders folders_;
-  std::string platform_;
+  std::map<RunId, std::weak_ptr<ToolRun>> live_;
+  std::string platform_, identity_;
   std::optional<Policy> kept_for_;
   Warm warm_{[this](const Policy& policy) { return start_ahead(policy); }};
 };
@@ -320,6 +385,11 @@ Result<std::unique_ptr<Launcher>> open_tool(const Backend& backend, ToolOptions 
   outer.backend = "outer";
   TRY_SET(auto launcher, Launcher::create(outer));
   return std::unique_ptr<Launcher>(new ToolLauncher(backend, std::move(options), std::move(launcher), std::move(tool)));
+}
+
+Suspends* suspends(Launcher& launcher) {
+  auto* tool = dynamic_cast<ToolLauncher*>(&launcher);
+  return tool != nullptr && tool->keeps() ? tool : nullptr;
 }
 
 Result<std::unique_ptr<Launcher>> open_backend(std::string_view name, LauncherOptions options, ToolOptions tool) {
@@ -342,6 +412,10 @@ Result<ToolPlan> plan_tool(const Backend& backend, const Policy& policy, const R
   if (tool.empty()) tool = std::string(backend.binary());
   ToolRequest asked{policy, request, scratch, cat(scratch, "/work"), tool, "hotcell-cell", id};
   asked.privileged = ::geteuid() == 0;
+  if ((asked.privileged || backend.needs_root()) && backend.own_ids()) {
+    if (asked.id == 0) asked.id = kForeignId;
+    asked.root_id = kForeignId + 1;
+  }
   asked.env = program_env(policy, request);
   asked.settings = settings;
   asked.group = scratch.substr(scratch.rfind('/') + 1);
@@ -351,6 +425,11 @@ Result<ToolPlan> plan_tool(const Backend& backend, const Policy& policy, const R
     TRY_SET(asked.platform, platform_of(backend, tool, {{}, true, settings}));
   }
   return backend.plan(asked);
+}
+
+void without_privileges(const Backend& backend, ToolPlan& plan, unsigned id) {
+  if (::geteuid() != 0 || !backend.without_root() || !backend.own_ids()) return;
+  plan.argv.insert(plan.argv.begin(), {"/usr/bin/setpriv", cat("--reuid=", id), cat("--regid=", id), "--clear-groups", "--"});
 }
 
 }  // namespace hotcell::backends

@@ -18,6 +18,8 @@ struct ToolRun {
   std::vector<std::vector<std::string>> after;
   std::string state;   // what the tool knows of living containers; an empty folder needs no `after`
   std::string group;
+  std::vector<std::string> suspend;
+  std::string kept_in;     // it was suspended into this folder
   Launcher::Done done;
   Policy policy;
   std::vector<std::string> outputs, outputs_if_there;

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/posture.h"
 #include "backends/tool_launcher.h"
 #include "backends/tools.h"
+#include "backends/walls.h"
 #include "base/strings.h"
+#include "sys/file.h"
 
 namespace hotcell::backends {
 namespace {
@@ -170,6 +173,78 @@ TEST(Posture, IsReadFromWhatTheProgramFound) {
   }
   // What could not be read is not claimed.
   for (const auto& l : read_posture("", *bwrap())) EXPECT_NE(l.status, LayerStatus::kFull) << to_string(l.layer);
+}
+
+// A tool whose worth is a kernel of its own: one that lets the host's answer is found out, whatever filter it has put on.
+TEST(Posture, AKernelOfItsOwnIsSeenNotBelieved) {
+  auto here = [](const char* path) { return std::string(trim(sys::read_file(path).value())); };
+  const std::string same = cat("Seccomp:\t2\nNoNewPrivs:\t1\nkernel:", here("/proc/version"), "\n");
+  const std::string boot = cat("boot:", here("/proc/sys/kernel/random/boot_id"), "\n");
+  auto filter = [](const std::string& inside) {
+    for (const auto& l : read_posture(inside, *runsc()))
+      if (l.layer == Layer::kSeccomp) return l;
+    return LayerReport{};
+  };
+  EXPECT_EQ(filter("kernel:Linux version 4.4.0\nboot:\n").status, LayerStatus::kFull);
+  EXPECT_EQ(filter(cat(same, boot)).status, LayerStatus::kNone);
+  EXPECT_EQ(filter(cat(same, "boot:00000000-0000-4000-8000-000000000000\n")).status, LayerStatus::kNone) << "a boot id can be made up";
+  EXPECT_EQ(filter(cat("kernel:Linux version 9\n", boot)).status, LayerStatus::kNone) << "so can a name";
+  EXPECT_EQ(filter("").status, LayerStatus::kNone) << "and what says nothing is nothing";
+}
+
+TEST(Posture, WhatWasPromisedAndIsNotFoundIsRefused) {
+  auto layers = [](std::optional<Layer> missing) {
+    Posture found{};
+    for (Layer l : {Layer::kUserNs, Layer::kPidNs, Layer::kMountNs, Layer::kNetNs, Layer::kRootfs, Layer::kSeccomp, Layer::kCapabilities, Layer::kNoNewPrivs})
+      found.walls.push_back({l, l == missing ? LayerStatus::kNone : LayerStatus::kFull, "seen"});
+    return found;
+  };
+  const std::pair<Layer, std::string_view> rows[] = {{Layer::kUserNs, "identity"}, {Layer::kPidNs, "processes"}, {Layer::kMountNs, "files"}, {Layer::kNetNs, "network"},
+                                                     {Layer::kRootfs, "files"}, {Layer::kSeccomp, "syscalls"}, {Layer::kCapabilities, "identity"}, {Layer::kNoNewPrivs, "identity"}};
+  EXPECT_TRUE(check_promises(*bwrap(), default_policy(), {}, layers({})).ok());
+  for (auto [layer, statement] : rows) {
+    auto refused = check_promises(*bwrap(), default_policy(), {}, layers(layer));
+    ASSERT_FALSE(refused.ok()) << to_string(layer);
+    EXPECT_NE(refused.error().message.find(cat(statement, ": ", to_string(layer))), std::string::npos) << refused.error().message;
+    EXPECT_TRUE(check_promises(*bwrap(), default_policy(), {std::string(statement)}, layers(layer)).ok());
+  }
+  Policy on = default_policy();
+  on.network.mode = NetworkMode::kHost;
+  EXPECT_TRUE(check_promises(*bwrap(), on, {}, layers(Layer::kNetNs)).ok()) << "the host's network was asked for";
+  EXPECT_TRUE(check_promises(*none(), default_policy(), {}, {}).ok()) << "it promises nothing";
+  EXPECT_FALSE(check_promises(*bwrap(), default_policy(), {}, {}).ok()) << "nothing read is nothing held";
+}
+
+// What a policy requires of the ceilings is looked up in a run, too: where there is no cgroup they are less than full.
+TEST(Posture, ARequiredCeilingIsAsItWasFound) {
+  Policy policy = default_policy();
+  policy.required = {Layer::kMemory};
+  Posture found;
+  EXPECT_FALSE(check_required(policy, found).ok());
+  found.limits.push_back({Layer::kMemory, LayerStatus::kPartial, "by samples"});
+  auto refused = check_required(policy, found);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("required layer memory is partial here: by samples"), std::string::npos) << refused.error().message;
+  found.limits[0].status = LayerStatus::kFull;
+  EXPECT_TRUE(check_required(policy, found).ok());
+}
+
+TEST(Posture, RlimitsAreThoseTheProgramHas) {
+  Limits limits;
+  limits.open_files = 77;
+  EXPECT_EQ(read_rlimits("files:77\n", limits).status, LayerStatus::kFull);
+  EXPECT_EQ(read_rlimits("files:1024\n", limits).status, LayerStatus::kNone);
+  EXPECT_EQ(read_rlimits("files:unlimited\n", limits).status, LayerStatus::kNone);
+  EXPECT_EQ(read_rlimits("", limits).status, LayerStatus::kNone);
+}
+
+TEST(Backends, WhatIsNoWallSaysSoOfEveryStatement) {
+  for (const Backend* b : {basic(), none()}) {
+    EXPECT_FALSE(b->walls());
+    for (const auto& h : b->judge(default_policy()))
+      EXPECT_TRUE((h.statement != "files" && h.statement != "network" && h.statement != "syscalls") || h.status == LayerStatus::kNone) << b->name() << " " << h.statement;
+    for (const auto& h : unheld(*b, default_policy(), {})) EXPECT_NE(h.status, LayerStatus::kNone) << "its name is what was asked for: " << h.statement;
+  }
 }
 
 }  // namespace

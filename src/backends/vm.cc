@@ -36,7 +36,7 @@ class Vm final : public Backend {
              p.network.mode == NetworkMode::kNone ? "no network card" : "the machine has no network card"},
             {"syscalls", LayerStatus::kFull, "our filter in the guest's kernel; denied calls are not recorded"},
             {"processes", LayerStatus::kFull, "a cgroup v2 of the guest"},
-            {"memory", LayerStatus::kFull, "a cgroup v2 of the guest, in a machine of little more"},
+            {"memory", p.limits.address_space ? LayerStatus::kNone : LayerStatus::kFull, p.limits.address_space ? "no limit of the address space in the machine" : "a cgroup v2 of the guest, in a machine of little more"},
             {"cpu", LayerStatus::kFull, "of the whole machine; an emulated processor takes several times as long"},
             {"disk", LayerStatus::kPartial, "/work, /tmp and /dev/shm by their size, each by itself"},
             {"identity", LayerStatus::kFull, "a user of the guest; the machine is an unused user of the host where we are root"}};
@@ -47,7 +47,7 @@ class Vm final : public Backend {
     TRY_SET(Machine machine, machine_of(r));
     std::string cache = machine_cache();
     MachineImage image{cache, "KERNEL", "INITRD", cat(cache, "/hotcell-vm"), ""};
-    if (auto made = machine_image(MakeImage::kNo); made.ok()) image = made.value();
+    if (auto made = machine_image(MakeImage::kNo, r.settings); made.ok()) image = made.value();
     out.argv = {image.program, "run", "/work/order", "/work/told", "/work/w", "STATE", "--"};
     for (auto& word : machine_command(r.tool, machine, image, MachineStart::kRestore)) out.argv.push_back(std::move(word));
     return out;
@@ -61,11 +61,23 @@ const Backend* vm() {
   return &it;
 }
 
+// A number that a setting says, within bounds; `otherwise` when it says nothing.
+Result<std::uint64_t> number_of(const Settings& settings, std::string_view name, std::uint64_t least, std::uint64_t most, std::uint64_t otherwise, std::string_view unit) {
+  if (!settings.said(name)) return otherwise;
+  auto n = parse_u64(settings.get(name));
+  if (n && *n >= least && *n <= most) return *n;
+  return make_error(ErrorCode::kInvalid, cat("--backend-option: ", name, ": ", printable(settings.get(name)), ": expected ", least, " to ", most, " ", unit));
+}
+
 Result<Machine> machine_of(const ToolRequest& r) {
   Machine out;
   out.memory_mib = (((r.policy.limits.memory.n + (1u << 20) - 1) >> 20) + kGuestMib + 31) / 32 * 32;
   auto host = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   out.cpus = r.policy.limits.cpus > 1 ? std::min(host, static_cast<unsigned>(std::ceil(r.policy.limits.cpus))) : 1;
+  // The program's limit stays the policy's, in the guest's cgroup: this is the machine around it.
+  TRY_SET(out.memory_mib, number_of(r.settings, "vm.memory", out.memory_mib, 64 << 10, out.memory_mib, "MiB"));
+  TRY_SET(auto cpus, number_of(r.settings, "vm.cpus", 1, host, out.cpus, "processors"));
+  out.cpus = static_cast<unsigned>(cpus);
   TRY_SET(auto shown, view(r));
   std::vector<MachineShare> wanted = {{"/etc", "/etc", false}, {"/work/w", "/work", r.policy.filesystem.writable_scratch}};
   for (const auto& s : shown) {

@@ -38,10 +38,11 @@ struct MachineImage {
 };
 // Made from the distribution's kernel when it is not in the cache yet; or only named.
 enum class MakeImage : std::uint8_t { kNo, kYes };
-Result<MachineImage> machine_image(MakeImage make);
+Result<MachineImage> machine_image(MakeImage make, const Settings& settings = {});
 std::string machine_cache();                        // empty: no folder is known
-// Where a kernel with its modules is looked for: HOTCELL_VM_KERNEL, beside the program, the host's own.
-std::vector<std::string> kernel_places();
+// Where a kernel with its modules is looked for: what vm.kernel says and nowhere else; without it HOTCELL_VM_KERNEL, beside the
+// program, the host's own.
+std::vector<std::string> kernel_places(const Settings& settings = {});
 Result<void> keep_file(const std::string& path, std::string_view bytes, unsigned mode);
 void sweep_machines(const std::string& folder);     // all but what was used last
 

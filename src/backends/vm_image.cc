@@ -147,8 +147,9 @@ std::string machine_cache() {
   return base.empty() ? base : cat(base, "/hotcell/vm");
 }
 
-std::vector<std::string> kernel_places() {
+std::vector<std::string> kernel_places(const Settings& settings) {
   std::vector<std::string> out;
+  if (settings.said("vm.kernel")) return {settings.get("vm.kernel")};
   if (const char* told = ::getenv("HOTCELL_VM_KERNEL"); told != nullptr && told[0] == '/') out.emplace_back(told);
   if (auto self = sys::read_link("/proc/self/exe"); self.ok()) {
     std::string folder = self.value().substr(0, self.value().rfind('/'));
@@ -187,13 +188,14 @@ void sweep_machines(const std::string& folder) {
   for (std::size_t i = kKept; i < states.size(); ++i) ::unlink(states[i].second.c_str());
 }
 
-Result<MachineImage> machine_image(MakeImage make) {
+Result<MachineImage> machine_image(MakeImage make, const Settings& settings) {
   MachineImage out;
   out.folder = machine_cache();
   if (out.folder.empty()) return make_error(ErrorCode::kNotFound, "backend vm: no folder is known for the cache (HOME is not set)");
   std::optional<Source> source;
   std::string looked;
-  for (const auto& place : kernel_places()) {
+  if (settings.said("vm.kernel") && !settings.get("vm.kernel").starts_with('/')) return make_error(ErrorCode::kInvalid, "vm.kernel: expected a path from the root");
+  for (const auto& place : kernel_places(settings)) {
     source = source_in(place);
     if (source) break;
     looked += cat(looked.empty() ? "" : ", ", place, "/boot");

@@ -14,6 +14,7 @@
 #include "backends/vm.h"
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "core/policy/units.h"
 #include "core/policy/validate.h"
 #include "sys/file.h"
 #include "sys/uuid.h"
@@ -74,8 +75,9 @@ class VmLauncher final : public Launcher {
     if (request.id.empty()) request.id = sys::random_id();
     ToolRequest asked{policy, request, "", "/work/w", qemu_, "hotcell-vm"};
     asked.env = program_env(policy, request);
+    asked.settings = options_.settings;
     TRY_SET(Machine machine, machine_of(asked));
-    TRY_SET(MachineImage image, machine_image(MakeImage::kYes));
+    TRY_SET(MachineImage image, machine_image(MakeImage::kYes, options_.settings));
     std::string state = "-";
     if (vm_.snapshot) {
       TRY_SET(state, snapshot(policy, machine, image));
@@ -171,7 +173,8 @@ class VmLauncher final : public Launcher {
     }
     Policy boot = around(policy, machine, image, MachineStart::kBoot);
     boot.filesystem.grants = {{image.folder, Access::kRead, "backend vm"}};
-    boot.limits.wall = boot.limits.cpu_time = kBootPatience;
+    // Three times what everything else is given: an emulated machine boots in seconds, on a busy host in a minute.
+    boot.limits.wall = boot.limits.cpu_time = std::min<Nanoseconds>(kBootPatience, options_.patience * 3);
     boot.limits.cpus = 0;
     boot.limits.output = 64_KiB;
     boot.limits.disk = 512_MiB;
@@ -184,6 +187,8 @@ class VmLauncher final : public Launcher {
     TRY_SET(Report report, launcher->run(boot, std::move(request)));
     if (report.verdict.exit_code != 0 || report.files.size() != 1) {
       auto said = hotcell::trim(report.err);
+      if (report.verdict.reason == ExitReason::kTimeoutWall || report.verdict.reason == ExitReason::kTimeoutCpu)
+        return make_error(ErrorCode::kUnsupported, cat("backend vm: the machine does not boot here: it gave no answer within ", format_duration(boot.limits.wall), " and was ended"));
       return make_error(ErrorCode::kUnsupported, cat("backend vm: the machine does not boot here: ", to_string(report.verdict.reason), said.empty() ? "" : ": ", printable(said.substr(0, 300))));
     }
     TRY(keep_file(path, report.files[0].bytes, 0444));
@@ -226,7 +231,7 @@ class VmLauncher final : public Launcher {
   static Enforcement enforcement(const Policy& policy, std::string_view told, const std::map<std::string, std::string>& lines, Enforcement cell) {
     Enforcement out;
     out.backend = "vm";
-    out.layers = read_posture(told, *backends::vm());
+    out.layers = read_posture(told, *backends::vm(), true);
     bool known = lines.contains("ns_pid");
     for (auto& l : out.layers) {
       // A machine that was ended before it said anything still was one; what is in it was not read.
@@ -257,8 +262,9 @@ class VmLauncher final : public Launcher {
 }  // namespace
 
 Result<std::unique_ptr<Launcher>> open_vm(ToolOptions options, VmOptions vm) {
-  std::string qemu = find_tool(backends::vm()->binary());
-  if (qemu.empty()) return make_error(ErrorCode::kUnsupported, cat("backend vm: ", backends::vm()->binary(), " is not installed (apt-get install ", backends::vm()->package(), ")"));
+  TRY_SET(std::string qemu, backends::vm()->locate(options.settings));
+  if (options.settings.said("vm.executable") && !qemu.starts_with("/usr/"))
+    return make_error(ErrorCode::kUnsupported, cat("vm.executable: ", printable(qemu), ": the cell around the machine shows programs below /usr alone"));
   TRY_SET(auto cells, Launcher::create());
   return std::unique_ptr<Launcher>(new VmLauncher(std::move(options), vm, std::move(cells), std::move(qemu)));
 }

@@ -42,6 +42,35 @@ TEST(VmMachine, IsTheProgramsMemoryAndALittleForItsKernel) {
   EXPECT_EQ(machine.value().cpus, 1u);
 }
 
+TEST(VmMachine, IsAsLargeAsItIsSaidToBe) {
+  Asked asked;
+  asked.policy.limits.memory = 64_MiB;
+  auto with = [&](std::vector<std::string> words) {
+    asked.tool.settings = Settings::parse(words).value();
+    return machine_of(asked.tool);
+  };
+  EXPECT_EQ(with({"vm.memory=512", "vm.cpus=1"}).value().memory_mib, 512u);
+  EXPECT_TRUE(has(words(with({"vm.memory=512"}).value(), MachineStart::kRestore), "512"));
+  EXPECT_FALSE(with({"vm.memory=100"}).ok()) << "less than the program may use";
+  EXPECT_FALSE(with({"vm.memory=1G"}).ok());
+  for (auto wrong : {"vm.cpus=0", "vm.cpus=100000", "vm.cpus=two"}) EXPECT_FALSE(with({wrong}).ok()) << wrong;
+}
+
+TEST(VmImage, AKernelThatWasNamedIsTheOnlyOne) {
+  auto settings = Settings::parse({"vm.kernel=/nowhere/kernel"}).value();
+  EXPECT_EQ(kernel_places(settings), std::vector<std::string>{"/nowhere/kernel"});
+  auto refused = machine_image(MakeImage::kNo, settings);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("/nowhere/kernel/boot"), std::string::npos) << refused.error().message;
+  EXPECT_FALSE(machine_image(MakeImage::kNo, Settings::parse({"vm.kernel=relative"}).value()).ok());
+  auto missing = open_vm({{}, true, Settings::parse({"vm.executable=/nowhere/qemu"}).value()});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("/nowhere/qemu is not installed"), std::string::npos) << missing.error().message;
+  auto elsewhere = open_vm({{}, true, Settings::parse({"vm.executable=/bin/true"}).value()});
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_NE(elsewhere.error().message.find("below /usr alone"), std::string::npos) << elsewhere.error().message;
+}
+
 TEST(VmMachine, ShowsThePolicysFoldersAndNoOthers) {
   Asked asked;
   char folder[] = "/var/tmp/hotcell-vm-test.XXXXXX";

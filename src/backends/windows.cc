@@ -1,5 +1,7 @@
 #include "backends/windows.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace hotcell::backends {
@@ -28,18 +30,31 @@ std::string word_of(std::string_view word) {
   return out + "\"";
 }
 
+// A batch file, in every spelling that Windows takes for one: it drops dots and blanks at the end, and a stream's name.
+bool is_batch(std::string_view name) {
+  name = name.substr(name.find_last_of("/\\") == name.npos ? 0 : name.find_last_of("/\\") + 1);
+  name = name.substr(0, name.find(':'));
+  while (name.ends_with('.') || name.ends_with(' ')) name.remove_suffix(1);
+  std::string end(name.substr(name.size() < 4 ? 0 : name.size() - 4));
+  for (char& c : end) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return end == ".bat" || end == ".cmd";
+}
+
 }  // namespace
 
 Result<std::string> windows_command_line(const std::vector<std::string>& argv) {
   if (argv.empty() || argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
   // The first word is taken apart by another rule, which knows no escaped quote.
   if (argv[0].find('"') != std::string::npos) return make_error(ErrorCode::kInvalid, "the name of a program cannot have a quote in it");
+  if (std::any_of(argv[0].begin(), argv[0].end(), [](unsigned char c) { return c < 0x20; }))
+    return make_error(ErrorCode::kInvalid, "the name of a program cannot have control characters in it");
+  if (is_batch(argv[0])) return make_error(ErrorCode::kInvalid, cat(printable(argv[0]), ": a batch file is read by cmd.exe, where no way to write an argument is safe"));
   std::string out;
   for (const auto& word : argv) {
     if (word.find('\0') != std::string::npos) return make_error(ErrorCode::kInvalid, "a word with a zero byte ends the command line");
     out += cat(out.empty() ? "" : " ", &word == &argv[0] && word.find_first_of(" \t") != std::string::npos ? cat("\"", word, "\"") : word_of(word));
   }
-  if (out.size() > 32767) return make_error(ErrorCode::kInvalid, "the command line is longer than the 32767 characters Windows takes");
+  if (out.size() > 32766) return make_error(ErrorCode::kInvalid, "the command line is longer than the 32766 characters Windows takes");
   return out;
 }
 
@@ -54,10 +69,26 @@ JobLimits job_limits(const Policy& policy) {
   return out;
 }
 
-Result<std::vector<std::string>> job_command(const Policy& policy, std::string_view workspace, const std::vector<std::string>& argv) {
+std::vector<Held> job_judge(const Policy& p) {
+  const auto none = LayerStatus::kNone, partial = LayerStatus::kPartial, full = LayerStatus::kFull;
+  bool open = p.network.mode == NetworkMode::kHost;
+  return {{"files", none, "a job hides no file; the restricted token only takes rights away"},
+          {"deny", p.filesystem.deny.empty() ? full : none, "a job hides no file"},
+          {"network", open ? full : none, open ? "the host's, as asked for" : "a job shuts no network"},
+          {"syscalls", none, "a job filters no calls"},
+          {"processes", full, "the job's ceiling"},
+          {"memory", full, "the job's ceiling"},
+          {"cpu", full, "user time of the whole job"},
+          {"disk", partial, "the workspace by samples"},
+          {"identity", partial, "a restricted token of the caller's own user"}};
+}
+
+Result<std::vector<std::string>> job_command(const Policy& policy, std::string_view workspace, const std::vector<std::string>& argv, const std::vector<std::string>& waived) {
   if (argv.empty() || argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
-  // A job limits and ends; it hides no file and shuts no network.
-  if (!policy.filesystem.deny.empty()) return make_error(ErrorCode::kUnsupported, "a job object cannot hold deny: it hides no file");
+  TRY(check_waivers(waived));
+  for (const auto& h : job_judge(policy))
+    if (h.status == LayerStatus::kNone && std::find(waived.begin(), waived.end(), h.statement) == waived.end())
+      return make_error(ErrorCode::kUnsupported, cat("job-object cannot hold this policy: ", h.statement, ": ", h.detail, " (--waive ", h.statement, " does without)"));
   JobLimits l = job_limits(policy);
   std::vector<std::string> out = {"hotcell-job.exe",
                                   cat("--limit-flags=", l.limit_flags),
@@ -78,6 +109,7 @@ Result<std::vector<std::string>> windows_codex_command(const Policy& policy, std
   if (argv.empty() || argv[0].empty()) return make_error(ErrorCode::kInvalid, "nothing to run");
   if (policy.network.mode != NetworkMode::kNone) return make_error(ErrorCode::kUnsupported, "codex cannot hold network: it has no rules for one that is on");
   if (!policy.filesystem.deny.empty()) return make_error(ErrorCode::kUnsupported, "codex cannot hold deny: it has no masks");
+  if (!policy.filesystem.grants.empty()) return make_error(ErrorCode::kUnsupported, "codex cannot hold files: it has no switch for a single folder there");
   std::vector<std::string> out = {std::string(codex), "sandbox", "windows"};
   if (policy.filesystem.writable_scratch) out.emplace_back("--full-auto");
   out.emplace_back("--");

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/backend.h"
 #include "hotcell/policy.h"
 #include "hotcell/result.h"
 
@@ -24,7 +25,9 @@ JobLimits job_limits(const Policy& policy);
 
 // The helper of a Windows build (there is none in this version): it makes the job, sets the limits, starts the
 // program suspended, assigns it and only then lets it run.
-Result<std::vector<std::string>> job_command(const Policy& policy, std::string_view workspace, const std::vector<std::string>& argv);
+Result<std::vector<std::string>> job_command(const Policy& policy, std::string_view workspace, const std::vector<std::string>& argv,
+                                             const std::vector<std::string>& waived = {});
+std::vector<Held> job_judge(const Policy& policy);
 // `codex sandbox windows`. It has no switch of its own for the network being on: such a policy is refused.
 Result<std::vector<std::string>> windows_codex_command(const Policy& policy, std::string_view codex, const std::vector<std::string>& argv);
 

@@ -1,4 +1,6 @@
 // `backend list`: each way to build a cell is tried, not assumed.
+#include <algorithm>
+
 #include "backends/probe.h"
 #include "backends/tool_launcher.h"
 #include "base/json_write.h"
@@ -7,6 +9,7 @@
 #include "cli/help.h"
 #include "cli/policy_flags.h"
 #include "cli/say.h"
+#include "core/policy/suggest.h"
 #include "core/remote/serve_launcher.h"
 #include "manager/wasm_backend.h"
 
@@ -22,7 +25,17 @@ std::string milliseconds(std::chrono::microseconds us) {
   return cat(tenths / 10, ".", tenths % 10, " ms");
 }
 
-std::string list_text(const std::vector<backends::Probed>& all) {
+// What becomes of a policy there, in a line.
+std::string policy_words(const std::vector<backends::Held>& held) {
+  std::string no, part;
+  for (const auto& h : held) {
+    auto& list = h.status == LayerStatus::kNone ? no : part;
+    if (h.status != LayerStatus::kFull) list += cat(list.empty() ? "" : ", ", h.statement);
+  }
+  return cat("policy: ", no.empty() && part.empty() ? "held" : "", no.empty() ? "" : cat("not held: ", no), no.empty() || part.empty() ? "" : "; ", part.empty() ? "" : cat("in part: ", part));
+}
+
+std::string list_text(const std::vector<backends::Probed>& all, bool whole) {
   std::string text;
   auto column = [](std::string_view word, std::size_t width) { return cat(word, std::string(word.size() < width ? width - word.size() : 1, ' ')); };
   for (const auto& b : all) {
@@ -32,13 +45,15 @@ std::string list_text(const std::vector<backends::Probed>& all) {
     std::string missing;
     for (const auto& l : b.layers)
       if (l.status != LayerStatus::kFull && l.layer != Layer::kLsm) missing += cat(missing.empty() ? "" : ", ", to_string(l.layer), " ", to_string(l.status));
+    text += cat(std::string(26, ' '), policy_words(b.held), "\n");
     if (!missing.empty()) text += cat(std::string(26, ' '), "not in full: ", missing, "\n");
   }
-  for (auto [name, what] : kElsewhere) text += cat(column(name, 10), column("not here", 16), what, "\n");
+  if (!whole) return text;
+  for (auto [name, what] : kElsewhere) text += cat(column(name, 11), column("not here", 15), what, "\n");
   return text;
 }
 
-std::string list_json(const std::vector<backends::Probed>& all) {
+std::string list_json(const std::vector<backends::Probed>& all, bool whole) {
   JsonWriter w;
   w.begin_array();
   for (const auto& b : all) {
@@ -71,6 +86,7 @@ std::string list_json(const std::vector<backends::Probed>& all) {
     w.end_object();
   }
   for (auto [name, what] : kElsewhere) {
+    if (!whole) break;
     w.begin_object();
     w.field("name", name);
     w.field("what", what);
@@ -107,14 +123,23 @@ int cmd_backend(Args args) {
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& options = parsed.value();
   if (options.has(Opt::kHelp)) return print(help_text(Command::kBackend));
-  if (options.words.size() != 1 || options.words[0] != "list") {
-    return refuse(make_error(ErrorCode::kInvalid, "backend: expected hotcell backend list [--json]"));
+  if (options.words.empty() || options.words[0] != "list") {
+    return refuse(make_error(ErrorCode::kInvalid, "backend: expected hotcell backend list [NAME...] [--json]"));
   }
   register_wasm_backend();
+  std::vector<std::string> only(options.words.begin() + 1, options.words.end());
+  const auto known = backends::names();
+  for (const auto& name : only)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      bool elsewhere = std::any_of(std::begin(kElsewhere), std::end(kElsewhere), [&](const auto& e) { return e.first == name; });
+      return refuse(make_error(ErrorCode::kInvalid, cat("backend: ", printable(name), elsewhere ? " is not for Linux" : " is unknown", did_you_mean(name, known))));
+    }
   auto settings = backend_settings(options);
   if (!settings.ok()) return refuse(settings.error());
-  auto all = backends::probe_all(settings.value());
-  return print(options.has(Opt::kJson) ? list_json(all) : list_text(all));
+  auto chosen = choose_policy(options);
+  if (!chosen.ok()) return refuse(chosen.error());
+  auto all = backends::probe_all(settings.value(), chosen.value().policy, only);
+  return print(options.has(Opt::kJson) ? list_json(all, only.empty()) : list_text(all, only.empty()));
 }
 
 }  // namespace hotcell

@@ -53,6 +53,8 @@ Result<void> add_cell_secrets(const Parsed& parsed, cells::Ask& ask) {
 Result<int> cell_create(const Parsed& parsed) {
   if (parsed.words.size() > 1) return bad(cat("cell create: ", printable(parsed.words[1]), " is one word too many; --name names it, --from says what it shows"));
   TRY_SET(ChosenPolicy chosen, choose_policy(parsed));
+  if (chosen.wasm || chosen.launcher.backend != "native")
+    return bad(cat("cell create: a cell that lasts is native, and ", chosen.wasm ? std::string("wasm") : chosen.launcher.backend, " was chosen (", chosen.reason.empty() ? "--level, --tier" : chosen.reason, "); none was made"));
   Policy& policy = chosen.policy;
   cells::Ask ask = cell_ask("create", "");
   // What is taken from the caller's environment is taken now, once.

@@ -55,14 +55,18 @@ void FindingAudit::tell(std::vector<AuditEvent> events) {
   for (auto& event : events) log_->append(std::move(event));
 }
 
-FindingAudit::~FindingAudit() {
-  if (!log_) return;
-  log_->flush();
-  if (auto why = log_->last_error(); !why.empty()) fail(why);
+FindingAudit::~FindingAudit() { finish(); }
+
+std::string FindingAudit::finish() {
+  if (log_) log_->flush();
+  if (auto why = log_ ? log_->last_error() : std::string(); !why.empty()) fail(why);
+  log_.reset();
+  return why_;
 }
 
 void FindingAudit::fail(const std::string& why) {
   failed_ = true;
+  why_ = why;
   say(cat("what was found is not in the audit log: ", why));
 }
 

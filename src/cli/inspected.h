@@ -36,11 +36,13 @@ class FindingAudit {
   FindingAudit(const FindingAudit&) = delete;
   FindingAudit& operator=(const FindingAudit&) = delete;
   void tell(std::vector<AuditEvent> events);
+  std::string finish();   // all is written now, or the reason why not
 
  private:
   void fail(const std::string& why);
   const Parsed& parsed_;
   std::unique_ptr<AuditLog> log_;
+  std::string why_;
   bool failed_ = false;
 };
 

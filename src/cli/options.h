@@ -29,6 +29,7 @@ enum class Opt : std::uint8_t {
   kConfig, kListen, kUnix, kState, kRequireKey, kTlsCert, kTlsKey, kMaxRunning,
   kReadyFd, kLogFormat, kLogLevel, kOpen, kOrigin, kScope, kPerMinute, kLimit,
   kWaive,
+  kInto,
   kBackendOption,
   kName, kFrom, kLabel, kTtl, kIdlePause, kStopped, kPhases, kOlderThan, kKeep, kDetach, kRecursive, kForce, kDryRun, kAllowProtected, kDecisions,
   kProject, kImage, kDockerfile, kBase, kPackage, kBuildNetwork, kAttachments, kCacheFolder,

@@ -53,7 +53,7 @@ constexpr std::array kCommands = {
                 "show NAME|FILE [--json | --seccomp bpf|oci|text]\n"
                 "check [--json] FILE...",
                 "list, show and check profiles", "list|show|check"},
-    CommandSpec{Command::kBackend, "backend", "list [--json]", "the ways to build a cell, each tried here", "list"},
+    CommandSpec{Command::kBackend, "backend", "list [NAME...] [--json]", "the ways to build a cell, each tried here", "list"},
     CommandSpec{Command::kLanguage, "language", "list [--json]",
                 "the languages, with versions and what is missing here", "list"},
     CommandSpec{Command::kCache, "cache", "show|clear [--json]", "what was compiled before and need not be again",
@@ -86,7 +86,7 @@ constexpr std::array kCommands = {
                 "log [--limit N] [--state DIR] [--json]\n"
                 "stats [--state DIR] [--json]",
                 "the egress proxy: what its rules say, serving by itself, what was asked of it", "check|start|env|log|stats"},
-    CommandSpec{Command::kWrap, "wrap", "[options of run] [--json] -- PROGRAM [ARGS...]",
+    CommandSpec{Command::kWrap, "wrap", "[options of run] [--into FOLDER] [--json] -- PROGRAM [ARGS...]",
                 "print the command line that would run PROGRAM under the chosen backend, for other tools", ""},
     CommandSpec{Command::kCell, "cell",
                 "create [--name NAME] [--from DIR] [--label K=V]... [--ttl TIME] [options of run]\n"
@@ -142,12 +142,13 @@ constexpr std::array kOptions = {
 
     OptionSpec{Opt::kProfile, kPolicy, "--profile", "", "NAME|FILE",
                "Start from this profile: a built-in name (see hotcell profile list) or a YAML file.", "", false,
-               kCelled | bit(Command::kVerify) | kDaemons, Complete::kFile},
+               kCelled | bit(Command::kVerify) | bit(Command::kBackend) | kDaemons, Complete::kFile},
     OptionSpec{Opt::kLevel, kPolicy, "--level", "", "LEVEL",
-               "default: the native backend; enhanced: the same, and every layer must be fully in force or nothing "
-               "starts; container: the first container runtime that works here; maximum: a virtual machine or gVisor; "
-               "wasm: a WASI module in a native cell; off: no wall. Others by older names.",
-               "off|default|enhanced|container|maximum|none|process|vm|wasm|namespace|chroot", false, kCelled},
+               "default: the native backend, or the first of landlock, nsjail, bwrap, firejail, docker where it does not work, which is said; "
+               "enhanced: native, and every layer must be fully in force or nothing starts; container: the first container runtime that works here; maximum: a virtual machine or gVisor; "
+               "vm: a virtual machine and nothing else; wasm: a WASI module in a native cell; off: no wall. Others by names that other tools have "
+               "for them.",
+               "off|default|enhanced|container|maximum|none|process|auto|vm|wasm|namespace|chroot|docker|seatbelt", false, kCelled},
     OptionSpec{Opt::kTier, kPolicy, "--tier", "", "TIER",
                "light: a cell on this kernel. strong: the strongest backend that works here, refused when there is none.", "light|strong", false, kCelled},
     OptionSpec{Opt::kBackend, kPolicy, "--backend", "", "NAME",
@@ -156,7 +157,7 @@ constexpr std::array kOptions = {
                "list); basic and none are no walls.",
                "native|landlock|bwrap|nsjail|firejail|nspawn|crun|runc|runsc|oci|docker|podman|lxc|codex|vm|wasm|basic|none", false, kRunning | kEngine},
     OptionSpec{Opt::kWaive, kPolicy, "--waive", "", "STATEMENT",
-               "Run although the backend cannot hold this part of the policy; it is said in the result.",
+               "Run although the backend cannot hold this part of the policy; it is in the result and in the audit log.",
                "files|deny|network|syscalls|processes|memory|cpu|disk|identity", true, kRunning},
     OptionSpec{Opt::kBackendOption, kPolicy, "--backend-option", "", "NAME=VALUE",
                "Of the tool behind a backend, not of the policy: where it is, how it is called (docs/guide/backends.md).",
@@ -195,14 +196,16 @@ constexpr std::array kOptions = {
                kCelled},
 
     OptionSpec{Opt::kRead, kFiles, "--read", "", "PATH", "Show this file or folder, read-only, at its own path.", "",
-               true, kCelled, Complete::kPath},
+               true, kCelled | bit(Command::kBackend), Complete::kPath},
     OptionSpec{Opt::kWrite, kFiles, "--write", "", "PATH", "Show this file or folder and let it be changed.", "", true,
-               kCelled, Complete::kPath},
+               kCelled | bit(Command::kBackend), Complete::kPath},
     OptionSpec{Opt::kDeny, kFiles, "--deny", "", "PATH",
-               "Hide this path or glob (`**/.env`) inside what is shown; it always wins.", "", true, kCelled,
+               "Hide this path or glob (`**/.env`) inside what is shown; it always wins.", "", true, kCelled | bit(Command::kBackend),
                Complete::kPath},
     OptionSpec{Opt::kFile, kFiles, "--file", "", "PATH", "Copy this file into /work.", "", true, kRunning,
                Complete::kFile},
+    OptionSpec{Opt::kInto, kFiles, "--into", "", "FOLDER", "Make this folder, with the files that the command line needs.", "", false,
+               bit(Command::kWrap), Complete::kFolder},
     OptionSpec{Opt::kWorkdir, kFiles, "--workdir", "", "PATH",
                "Current directory of the program; must be visible in the cell. Without it: /work.", "", false, kCelled,
                Complete::kFolder},
@@ -212,7 +215,7 @@ constexpr std::array kOptions = {
     OptionSpec{Opt::kNetwork, kNetworking, "--network", "", "MODE",
                "none: an empty network of its own; proxy: the same with one door, which reaches what the rules allow; "
                "host: the host's network, reported as partial.",
-               "none|proxy|host", false, kCelled},
+               "none|proxy|host", false, kCelled | bit(Command::kBackend)},
     OptionSpec{Opt::kNetworkRules, kNetworking, "--network-rules", "", "MODE",
                "What the proxy does about the rest: allowlist refuses what is not allowed, blocklist and open allow "
                "what is not blocked, closed refuses everything.",

@@ -172,6 +172,10 @@ Result<void> choose_backend(const Parsed& parsed, ChosenPolicy& chosen) {
   auto level = parsed.last(Opt::kLevel);
   bool strong = parsed.last(Opt::kTier).value_or("light") == "strong";
   if (name && strong) return make_error(ErrorCode::kInvalid, "--tier strong chooses the backend; it does not go with --backend");
+  // One of the two would be ignored, and perhaps the stronger one.
+  if (level && *level == "enhanced") level.reset();  // every layer is required already, of whatever backend
+  if (name && level) return make_error(ErrorCode::kInvalid, "--level chooses the backend; it does not go with --backend");
+  if (level && strong) return make_error(ErrorCode::kInvalid, "--tier strong chooses the backend; it does not go with --level");
   if (name) {
     chosen.wasm = *name == "wasm";
     chosen.launcher.backend = chosen.wasm ? "native" : std::string(*name);
@@ -180,17 +184,18 @@ Result<void> choose_backend(const Parsed& parsed, ChosenPolicy& chosen) {
   auto wanted = level ? backends::parse_level(*level) : std::optional(backends::Level::kDefault);
   if (!wanted) return make_error(ErrorCode::kInvalid, cat("--level: unknown level ", printable(*level)));
   if (strong) {
-    auto found = backends::select_strong(chosen.settings);
+    auto found = backends::select_strong(chosen.settings, chosen.policy, chosen.waived);
     if (!found.ok()) return std::move(found).error().context("--tier strong");
     chosen.launcher.backend = found.value().backend;
     chosen.reason = found.value().reason;
     return {};
   }
-  if (*wanted == backends::Level::kDefault || *wanted == backends::Level::kEnhanced) return {};
-  TRY_SET(backends::Choice choice, backends::select_here(*wanted, chosen.settings));
+  if (!level) return {};  // native, which is tried by the run itself
+  TRY_SET(backends::Choice choice, backends::select_here(*wanted, chosen.settings, chosen.policy, chosen.waived));
   chosen.wasm = choice.backend == "wasm";
   chosen.launcher.backend = chosen.wasm ? "native" : choice.backend;
-  chosen.reason = choice.reason;
+  // What was expected needs no words.
+  if (!(*wanted == backends::Level::kDefault && choice.backend == "native")) chosen.reason = choice.reason;
   return {};
 }
 

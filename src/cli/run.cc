@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -23,6 +24,7 @@
 #include "cli/say.h"
 #include "cli/signals.h"
 #include "cli/verdict_words.h"
+#include "sys/uuid.h"
 
 namespace hotcell {
 
@@ -212,6 +214,24 @@ class Run {
   std::optional<OutputInspection> found_;
 };
 
+// Before anything runs, so that no end of ours leaves it out: what is waived is in the audit log, or it is not waived.
+Result<void> audit_waivers(const Parsed& parsed, Job& job) {
+  const backends::Backend* tool = backends::find(job.launcher.backend);
+  if (tool == nullptr || job.waived.empty()) return {};
+  if (job.request.id.empty()) job.request.id = sys::random_id();
+  std::vector<AuditEvent> events;
+  for (const auto& h : tool->judge(job.policy)) {
+    if (std::find(job.waived.begin(), job.waived.end(), h.statement) == job.waived.end()) continue;
+    events.push_back({"waiver", "statement_waived", AuditEffect::kObserved, h.status == LayerStatus::kNone ? AuditSeverity::kHigh : AuditSeverity::kMedium,
+                      cat(h.statement, " was waived: ", h.detail),
+                      {{"backend", std::string(tool->name())}, {"statement", h.statement}, {"status", std::string(to_string(h.status))}}, job.request.id, "local"});
+  }
+  FindingAudit audit(parsed);
+  audit.tell(std::move(events));
+  auto why = audit.finish();
+  return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("--waive: it cannot be put into the audit log: ", why));
+}
+
 Result<int> run_one(const Parsed& parsed) {
   std::optional<EventWriter> events;
   if (auto fd = parsed.last(Opt::kStatusFd)) {
@@ -223,6 +243,7 @@ Result<int> run_one(const Parsed& parsed) {
   for (const auto& note : job.notes) say(note);
   // Before the first cell exists: a signal that came between start and here would leave it behind.
   TRY(catch_signals());
+  TRY(audit_waivers(parsed, job));
   TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {job.waived, true, job.settings}));
   Run run(parsed, job, *launcher, events, inspector);
   int code = run();

@@ -1,4 +1,12 @@
 // `wrap`: the command line that would run a program under a backend, for tools that start it themselves.
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "backends/scratch.h"
 #include "backends/tool_launcher.h"
 #include "base/json_write.h"
 #include "base/strings.h"
@@ -6,6 +14,9 @@
 #include "cli/help.h"
 #include "cli/job.h"
 #include "cli/say.h"
+#include "core/launch/ids.h"
+#include "core/launch/workspace.h"
+#include "sys/file.h"
 
 namespace hotcell {
 namespace {
@@ -33,11 +44,35 @@ std::vector<std::string> own_command(const Parsed& parsed, const Job& job) {
   return argv;
 }
 
+// What a tool's own command line does not hold: limits are ours, around it.
+constexpr std::string_view kOurs[] = {"wall", "cpu", "memory", "processes", "disk", "output"};
+
+// The folder that the command line names, made with what belongs there. It must be new: what is in it is trusted.
+Result<std::string> make_place(std::string_view said) {
+  char here[PATH_MAX] = "";
+  if (!said.starts_with('/') && ::getcwd(here, sizeof here) == nullptr) return errno_error("--into", errno);
+  std::string folder = said.starts_with('/') ? std::string(said) : cat(here, "/", said);
+  // Another user passes through to what is its own; nobody can list it.
+  if (::mkdir(folder.c_str(), 0711) < 0 || ::mkdir(cat(folder, "/work").c_str(), 0755) < 0) return errno_error(cat("--into: ", printable(folder)), errno);
+  return folder;
+}
+
+Result<void> fill_place(const std::string& folder, const backends::Backend& tool, const std::vector<backends::Piece>& pieces, const Job& job) {
+  const unsigned id = ::geteuid() == 0 && tool.own_ids() ? kForeignId : 0;
+  TRY(backends::write_pieces(folder, pieces, id));
+  std::string work = cat(folder, "/work");
+  TRY_SET(sys::Fd at, sys::open(work.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (id != 0 && ::fchown(at.get(), id, id) < 0) return errno_error(work, errno);
+  for (const auto& file : job.request.files) TRY(write_input_file(at.get(), file, id).context("workspace"));
+  return {};
+}
+
 Result<std::string> wrap(const Parsed& parsed) {
   if (!parsed.dashes || parsed.words.empty()) return make_error(ErrorCode::kInvalid, "wrap: expected hotcell wrap [options] -- PROGRAM [ARGS...]");
   TRY_SET(Job job, make_job(parsed, JobFor::kRunning));
   std::vector<std::string> argv;
   std::vector<backends::Piece> pieces;
+  bool bare = false;  // a tool's own command line
   const backends::Backend* tool = backends::find(job.launcher.backend);
   if (tool != nullptr) {
     for (const auto& h : backends::unheld(*tool, job.policy, job.waived))
@@ -47,9 +82,23 @@ Result<std::string> wrap(const Parsed& parsed) {
   if (tool == nullptr || !tool->stands_alone() || tool->engine()) {
     argv = own_command(parsed, job);
   } else {
-    TRY_SET(backends::ToolPlan plan, backends::plan_tool(*tool, job.policy, job.request, "SCRATCH", 0, job.settings));
+    auto into = parsed.last(Opt::kInto);
+    std::string place = "SCRATCH";
+    if (into) {
+      TRY_SET(place, make_place(*into));
+    }
+    TRY_SET(backends::ToolPlan plan, backends::plan_tool(*tool, job.policy, job.request, place, 0, job.settings));
+    backends::without_privileges(*tool, plan, kForeignId);
+    if (into) TRY(fill_place(place, *tool, plan.pieces, job));
     argv = std::move(plan.argv);
     pieces = std::move(plan.pieces);
+    bare = true;
+  }
+  if (bare && !parsed.has(Opt::kJson)) {
+    std::string list;
+    for (auto name : kOurs) list += cat(list.empty() ? "" : ", ", name);
+    say(cat("wrap: the limits (", list, ") are hotcell's own and not in this command line; hotcell run --backend ", tool->name(), " holds them"));
+    if (!pieces.empty() && !parsed.has(Opt::kInto)) say("wrap: it needs files below SCRATCH: --into FOLDER makes them, --json lists them");
   }
   if (!parsed.has(Opt::kJson)) {
     std::string line;
@@ -62,6 +111,11 @@ Result<std::string> wrap(const Parsed& parsed) {
   w.key("argv");
   w.begin_array();
   for (const auto& word : argv) w.value(std::string_view(word));
+  w.end_array();
+  w.key("not_held");  // by this command line
+  w.begin_array();
+  if (bare)
+    for (auto name : kOurs) w.value(name);
   w.end_array();
   w.key("files");  // below the folder that argv calls SCRATCH
   w.begin_array();

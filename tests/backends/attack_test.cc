@@ -33,8 +33,10 @@ const std::map<std::string, std::vector<std::string_view>> kNotHeld = {
 };
 
 std::vector<std::string> tools_here() {
-  if (::geteuid() == 0) return {"bwrap", "firejail", "nspawn", "crun", "runc", "runsc", "docker", "podman", "lxc", "codex"};
-  return {"bwrap", "codex"};
+  std::vector<std::string> out = {"native", "bwrap", "codex", "vm"};
+  if (::geteuid() == 0) out.insert(out.end(), {"firejail", "nspawn", "crun", "runc", "runsc", "docker", "podman", "lxc"});
+  if (!backends::find_tool("nsjail").empty()) out.emplace_back("nsjail");
+  return out;
 }
 
 std::string attack_program() {

@@ -21,9 +21,15 @@ namespace hotcell {
 namespace {
 
 // What must work on this machine. An ordinary user has fewer: the others say that they need root.
-std::vector<std::string> expected_here() {
+std::vector<std::string> always_here() {
   if (::geteuid() == 0) return {"native", "landlock", "bwrap", "firejail", "nspawn", "crun", "runc", "runsc", "runsc-warm", "docker", "podman", "lxc", "codex", "vm", "basic", "none"};
   return {"native", "landlock", "bwrap", "codex", "vm", "basic", "none"};
+}
+// And what Debian does not package, where somebody has installed it.
+std::vector<std::string> expected_here() {
+  auto out = always_here();
+  if (!backends::find_tool("nsjail").empty()) out.emplace_back("nsjail");
+  return out;
 }
 bool walls(const std::string& name) { return name != "basic" && name != "none"; }
 
@@ -134,6 +140,52 @@ TEST_P(Conformance, ACancelAtAnyMomentLeavesNothing) {
   }
 }
 
+TEST_P(Conformance, PausedItStandsStillAndResumedItGoesOn) {
+  std::string seen;
+  std::optional<Report> report;
+  Request r;
+  r.argv = {"/bin/sh", "-c", "while :; do echo x; sleep 0.05; done"};
+  r.on_output = [&](Stream, std::string_view text) { seen += text; };
+  start_ahead();
+  auto id = launcher_->start(policy_, std::move(r), [&](RunId, Result<Report> got) {
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    report = std::move(got).value();
+  });
+  ASSERT_TRUE(id.ok()) << id.error().message;
+  auto go = [&](std::chrono::milliseconds time) {
+    for (auto until = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < until && !report;) ASSERT_TRUE(launcher_->step(std::chrono::milliseconds(10)).ok());
+  };
+  for (int i = 0; i < 600 && seen.empty(); ++i) go(std::chrono::milliseconds(50));
+  ASSERT_FALSE(seen.empty());
+  auto frozen = launcher_->freeze(id.value(), true);
+  if (::geteuid() == 0) {
+    ASSERT_TRUE(frozen.ok()) << frozen.error().message;
+    go(std::chrono::milliseconds(500));
+    auto before = seen.size();
+    go(std::chrono::milliseconds(700));
+    EXPECT_EQ(seen.size(), before);
+    ASSERT_TRUE(launcher_->freeze(id.value(), false).ok());
+    for (int i = 0; i < 200 && seen.size() == before; ++i) go(std::chrono::milliseconds(50));
+    EXPECT_GT(seen.size(), before);
+  } else {
+    EXPECT_FALSE(frozen.ok()) << "without a cgroup there is nothing to stop it with, and that is said";
+  }
+  launcher_->cancel(id.value());
+  go(std::chrono::seconds(30));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->verdict.reason, ExitReason::kCancelled);
+  no_more_ahead();
+}
+
+TEST_P(Conformance, WhatWasUsedIsTold) {
+  auto r = run({"/usr/bin/python3", "-I", "-c", "import time\nx = b'x' * (48 << 20)\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\nprint(len(x))"});
+  EXPECT_EQ(r.verdict.exit_code, 0) << r.err;
+  EXPECT_GE(r.usage.cpu, std::chrono::milliseconds(300));
+  EXPECT_LT(r.usage.cpu, std::chrono::seconds(30));
+  EXPECT_GE(r.usage.memory_peak.n, 48u << 20);
+  EXPECT_GT(r.duration, std::chrono::milliseconds(300));
+}
+
 TEST_P(Conformance, OutputIsBounded) {
   policy_.limits.output = 64_KiB;
   auto r = shell("yes | head -c 100000000");
@@ -163,6 +215,7 @@ TEST_P(Conformance, AWorkspaceThatGrowsTooLargeEndsIt) {
   auto r = shell("i=0; while [ $i -lt 40 ]; do head -c 1000000 /dev/zero > f$i || exit 9; i=$((i+1)); sleep 0.2; done");
   if (GetParam() == "landlock") {
     EXPECT_EQ(r.verdict.exit_code, 0) << "it limits single files only";
+    ASSERT_NE(r.enforcement.find(Layer::kDisk), nullptr);
     EXPECT_EQ(r.enforcement.find(Layer::kDisk)->status, LayerStatus::kPartial) << "and says so";
   } else {
     EXPECT_EQ(r.verdict.reason, ExitReason::kDisk) << to_string(r.verdict.reason) << r.err;

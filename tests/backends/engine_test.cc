@@ -11,6 +11,7 @@
 #include "backends/probe.h"
 #include "backends/tool_launcher.h"
 #include "base/strings.h"
+#include "support/cells.h"
 #include "support/leak_check.h"
 
 namespace hotcell {
@@ -121,6 +122,30 @@ TEST(EngineRuntime, IsTheOneAskedForOrNothing) {
   auto unknown = backends::probe("docker", backends::Settings::parse({socket, "docker.runtime=kata"}).value());
   EXPECT_FALSE(unknown.works);
   EXPECT_NE(unknown.why.find("knows no runtime kata"), std::string::npos) << unknown.why;
+}
+
+// gVisor takes no filter from an engine: ours must be on all the same, and its kernel must be the one that answers.
+TEST(EngineRuntime, UnderGvisorTheFilterIsOursAndTheKernelIsNotTheHosts) {
+  if (testing::engines_here().empty()) {
+    EXPECT_FALSE(backends::probe("docker", backends::Settings::parse({"docker.runtime=gvisor"}).value()).works);
+    return;
+  }
+  auto settings = backends::Settings::parse({cat("docker.socket=", testing::docker_socket()), "docker.runtime=gvisor"}).value();
+  auto launcher = backends::open_backend("docker", {}, {{}, true, settings});
+  ASSERT_TRUE(launcher.ok()) << launcher.error().message;
+  Request request;
+  request.argv = {"/usr/bin/python3", "-I", "-c",
+                  "import ctypes\nc = ctypes.CDLL(None, use_errno=True)\nprint(c.ptrace(0, 0, 0, 0), ctypes.get_errno())\nprint(open('/proc/version').read(), end='')"};
+  Policy policy = default_policy();
+  policy.limits.processes = 64;
+  auto report = launcher.value()->run(policy, std::move(request));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report.value().out.starts_with("-1 1\n")) << report.value().out << report.value().err;
+  EXPECT_EQ(report.value().out.find(testing::first_line("/proc/version")), std::string::npos) << report.value().out;
+  const auto* seccomp = report.value().enforcement.find(Layer::kSeccomp);
+  ASSERT_NE(seccomp, nullptr);
+  EXPECT_EQ(seccomp->status, LayerStatus::kFull);
+  EXPECT_EQ(seccomp->detail, "the guest kernel answers every call, runtime gvisor");
 }
 
 TEST(EngineSelection, AContainerLevelWithoutAnEngineSaysWhy) {

@@ -89,6 +89,19 @@ class Sandbox : public testing::LeakCheck, public ::testing::WithParamInterface<
   bool set_up_ = false;
 };
 
+TEST_P(Sandbox, AContainerOfSomebodyElsesIsNotReplaced) {
+  ContainerSandbox box(*client_, spec());
+  auto other = client_->demand("POST", cat("/containers/create?name=", box.name()), R"({"Image":"hotcell-base:1","Cmd":["true"]})", "application/json");
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  auto refused = box.start();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("is not of this project"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(client_->demand("GET", cat("/containers/", box.name(), "/json")).ok()) << "it is still there";
+  EXPECT_TRUE(client_->demand("DELETE", cat("/containers/", box.name(), "?force=1&v=1")).ok());
+  EXPECT_TRUE(box.start().ok()) << "the control";
+  EXPECT_TRUE(box.stop().ok());
+}
+
 TEST_P(Sandbox, CommandsRunWhereTheProjectIs) {
   ContainerSandbox box(*client_, spec());
   EXPECT_FALSE(box.exec("true").ok()) << "it is not running";

@@ -35,7 +35,8 @@ class EngineBackend final : public Backend {
     ToolRequest r = asked;
     if (r.inside == 0) r.inside = r.id;
     TRY_SET(auto shown, view_sealed(r));
-    ContainerSpec spec{kind_, root_image(empty_root(shown)), r.settings.get(cat(name_, ".runtime")), "", false};
+    std::string runtime = r.settings.get(cat(name_, ".runtime"));
+    ContainerSpec spec{kind_, root_image(empty_root(shown)), runtime, "", false, runtime.starts_with("runsc")};
     TRY_SET(std::string body, container_json(r, spec));
     TRY_SET(out.pieces, container_pieces(r));
     out.argv = {"POST", cat("unix://", r.settings.get(cat(name_, ".socket"))), "/containers/create", std::move(body)};

@@ -162,13 +162,13 @@ TEST(EngineContainer, TheRequestSaysWhatThePolicySays) {
   policy.limits.cpus = 0.5;
   Request request;
   request.argv = {"/bin/echo", "quo\"te"};
-  auto settings = Settings::parse({"docker.runtime=runsc"}).value();
+  auto settings = Settings::parse({"docker.runtime=kata"}).value();
   auto plan = plan_tool(*docker(), policy, request, "/s", 7, settings);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const std::string& body = plan.value().argv.back();
   for (auto part : {R"("CapDrop":["ALL"])", R"("no-new-privileges:true")", R"("seccomp={)", R"("ReadonlyRootfs":true)", R"("NetworkMode":"none")", R"("Memory":268435456)",
                     R"("MemorySwap":268435456)", R"("PidsLimit":12)", R"("NanoCpus":500000000)", R"("User":"7:7")", R"("Name":"nofile","Soft":77,"Hard":77)",
-                    R"("Runtime":"runsc")", R"("Source":"/s/work","Target":"/work","ReadOnly":false)", R"("Source":"/usr","Target":"/usr","ReadOnly":true)",
+                    R"("Runtime":"kata")", R"("Source":"/s/work","Target":"/work","ReadOnly":false)", R"("Source":"/usr","Target":"/usr","ReadOnly":true)",
                     R"("Privileged":false)", R"(quo\"te)", R"("/tmp":"rw,exec,nosuid,nodev,mode=1777,size=104857600,nr_inodes=52224")"})
     EXPECT_NE(body.find(part), std::string::npos) << part << "\n" << body.substr(0, 400);
   auto other = plan_tool(*podman(), policy, request, "/s", 7);
@@ -177,6 +177,49 @@ TEST(EngineContainer, TheRequestSaysWhatThePolicySays) {
   auto strict = plan_tool(*docker(), strict_policy(), request, "/s", 7);
   ASSERT_TRUE(strict.ok());
   EXPECT_EQ(strict.value().argv.back().find("\"ReadOnly\":false"), std::string::npos) << "strict writes nowhere";
+}
+
+// Engines run on with less than they were asked for, and only say so.
+TEST(EngineContainer, WhatAnEngineLeavesOutIsUnderstood) {
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(left_out(R"({"Id":"ab","Warnings":[]})"), Pairs{});
+  EXPECT_EQ(left_out(R"({"Id":"ab","Warnings":null})"), Pairs{});
+  EXPECT_EQ(left_out(R"({"Id":"ab","Warnings":["Your kernel does not support swap limit capabilities or the cgroup is not mounted. Memory limited without swap."]})"), Pairs{});
+  const std::string memory = "Your kernel does not support memory limit capabilities or the cgroup is not mounted. Limitation discarded.";
+  const std::string pids = "Your kernel does not support pids limit capabilities or the cgroup is not mounted. PIDs limit discarded.";
+  const std::string cpu = "Your kernel does not support CPU CFS scheduler. CPU period/quota discarded.";
+  EXPECT_EQ(left_out(cat(R"({"Id":"ab","Warnings":[")", memory, R"(",")", pids, R"(",")", cpu, R"("]})")), (Pairs{{"memory", memory}, {"processes", pids}, {"cpu", cpu}}));
+}
+
+TEST(EngineContainer, GvisorIsTakenWhereItIs) {
+  const std::string with = R"({"Runtimes":{"runc":{"path":"runc"},"runsc":{"path":"/usr/bin/runsc"},"mine":{"path":"/opt/runsc"}}})", without = R"({"Runtimes":{"runc":{"path":"runc"}}})";
+  struct Row {
+    std::string info, said, name;
+    EngineKind kind;
+    bool known, own_kernel;
+  };
+  const Row rows[] = {{with, "", "runsc", EngineKind::kDocker, true, true}, {without, "", "", EngineKind::kDocker, true, false}, {with, "runc", "runc", EngineKind::kDocker, true, false},
+                      {with, "mine", "mine", EngineKind::kDocker, true, true}, {without, "runsc", "runsc", EngineKind::kDocker, false, true}, {with, "", "", EngineKind::kPodman, true, false},
+                      {"", "", "", EngineKind::kDocker, true, false}};
+  for (const auto& row : rows) {
+    auto found = engine_runtime(row.info, row.kind, row.said);
+    EXPECT_EQ(found.name, row.name) << row.said;
+    EXPECT_EQ(found.known, row.known) << row.said;
+    EXPECT_EQ(found.own_kernel, row.own_kernel) << row.said;
+  }
+}
+
+TEST(EngineContainer, AKernelOfItsOwnGetsTheFilterFromTheSeal) {
+  Policy policy = default_policy();
+  Request request;
+  request.argv = {"/bin/true"};
+  ToolRequest asked{policy, request, "/s", "/s/work", "", "", 7};
+  asked.inside = 7;
+  auto plain = container_json(asked, {EngineKind::kDocker, "i", "", "o", false, false}).value();
+  EXPECT_NE(plain.find(R"("/.hotcell/seal","--watch","-","/bin/true")"), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("unconfined"), std::string::npos);
+  auto sealed = container_json(asked, {EngineKind::kDocker, "i", "runsc", "o", false, true}).value();
+  EXPECT_NE(sealed.find(R"("/.hotcell/seal","--watch","/.hotcell/filter","/bin/true")"), std::string::npos) << sealed;
 }
 
 TEST(EngineJson, WhatIsNotThereIsNothing) {

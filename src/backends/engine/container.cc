@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "backends/engine/json.h"
 #include "backends/engine/tar_write.h"
 #include "backends/tools.h"
 #include "base/json_write.h"
@@ -40,13 +41,16 @@ void ulimits(JsonWriter& w, const Limits& limits) {
   limit("nofile", limits.open_files);
   limit("fsize", limits.disk.n);
   limit("core", 0);
+  limit("stack", limits.stack.n);
+  if (limits.address_space) limit("as", limits.address_space->n);
   limit("nproc", limits.processes + 2);
   auto seconds = static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count());
   limit("cpu", seconds + 1);  // of one process; the whole tree is looked at by us
   w.end_array();
 }
 
-Result<std::string> seccomp_option(const ToolRequest& r, EngineKind kind) {
+Result<std::string> seccomp_option(const ToolRequest& r, EngineKind kind, bool own_kernel) {
+  if (own_kernel) return std::string("seccomp=unconfined");  // of the engine; the seal's is on before the program is
   if (kind == EngineKind::kPodman) return cat("seccomp=", r.scratch, "/seccomp.json");
   TRY_SET(SeccompRequest request, filter_request(r.policy));
   TRY_SET(std::string filter, export_seccomp(request, "oci"));
@@ -67,7 +71,7 @@ Result<void> host_config(JsonWriter& w, const ToolRequest& r, const ContainerSpe
   w.begin_array();
   w.value("ALL");
   w.end_array();
-  TRY_SET(std::string seccomp, seccomp_option(r, spec.kind));
+  TRY_SET(std::string seccomp, seccomp_option(r, spec.kind, spec.own_kernel));
   w.key("SecurityOpt");
   w.begin_array();
   // Podman wants no value behind it.
@@ -99,6 +103,30 @@ Result<void> host_config(JsonWriter& w, const ToolRequest& r, const ContainerSpe
 }
 
 }  // namespace
+
+EngineRuntime engine_runtime(std::string_view info, EngineKind kind, const std::string& said) {
+  EngineRuntime out{said};
+  // Podman takes one for all of its containers, when it is started.
+  if (said.empty() && kind == EngineKind::kDocker && json_has(info, {"Runtimes", "runsc"})) out.name = "runsc";
+  if (out.name.empty()) return out;
+  out.known = json_has(info, {"Runtimes", out.name});
+  auto path = json_text(info, {"Runtimes", out.name, "path"}).value_or("");
+  out.own_kernel = out.name.starts_with("runsc") || std::string_view(path).substr(path.rfind('/') + 1).starts_with("runsc");
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> left_out(std::string_view made) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (auto& warning : json_texts(made, "Warnings")) {
+    std::string low = warning;
+    for (char& c : low) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    // Memory without a limit of swap is limited still.
+    if (low.find("discarded") == low.npos) continue;
+    std::string statement = low.find("pids") != low.npos ? "processes" : low.find("cpu") != low.npos ? "cpu" : "memory";
+    out.emplace_back(std::move(statement), std::move(warning));
+  }
+  return out;
+}
 
 std::string empty_root(const std::vector<Shown>& shown) {
   std::map<std::string, Piece> entries;  // parents sort before what is in them
@@ -139,7 +167,7 @@ Result<std::string> container_json(const ToolRequest& r, const ContainerSpec& sp
   w.field("WorkingDir", r.request.workdir.empty() ? "/work" : std::string_view(r.request.workdir));
   w.key("Cmd");
   w.begin_array();
-  for (auto a : kWatchedFirst) w.value(a);
+  for (auto a : spec.own_kernel ? kSealedFirst : kWatchedFirst) w.value(a);
   for (const auto& a : r.request.argv) w.value(std::string_view(a));
   w.end_array();
   w.key("Env");

@@ -15,7 +15,17 @@ struct ContainerSpec {
   EngineKind kind = EngineKind::kDocker;
   std::string image, runtime, owner;   // `owner`: who sweeps it when we are gone
   bool stdin_open = false;
+  bool own_kernel = false;             // the runtime is gVisor's, which takes no filter from an engine: our seal puts it on inside
 };
+// Statements of a policy that an engine says it has left out: `made`, its answer to what it was asked to make. With its words.
+std::vector<std::pair<std::string, std::string>> left_out(std::string_view made);
+
+// Which runtime is asked for: the one that was said, else gVisor's where docker knows it by its own name; empty: the engine's own.
+struct EngineRuntime {
+  std::string name;
+  bool known = true, own_kernel = false;
+};
+EngineRuntime engine_runtime(std::string_view info, EngineKind kind, const std::string& said);
 
 // An image without a file: the folders that things are mounted on, and the links among them, as a tar archive.
 std::string empty_root(const std::vector<Shown>& shown);

@@ -34,11 +34,7 @@ class EngineLauncher final : public Launcher {
     if (auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), patience); error != std::errc{} || *end != '\0' || patience < 1 || patience > 600'000)
       return make_error(ErrorCode::kInvalid, cat(backend_.name(), ".probe_timeout: ", printable(text), ": expected milliseconds"));
     TRY(client_.ping(std::chrono::milliseconds(patience)));
-    auto runtime = options_.settings.get(cat(backend_.name(), ".runtime"));
-    if (!runtime.empty()) {
-      TRY_SET(std::string info, client_.demand("GET", "/info"));
-      if (!json_has(info, {"Runtimes", runtime})) return make_error(ErrorCode::kUnsupported, cat(backend_.name(), ": the engine knows no runtime ", printable(runtime)));
-    }
+    TRY(choose_runtime());
     sweep();
     // Somebody else's loop waits for this: it ticks as long as containers are to be looked at.
     poll_ = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
@@ -55,11 +51,17 @@ class EngineLauncher final : public Launcher {
     if (request.id.empty()) request.id = sys::random_id();
     std::vector<LayerReport> walls;
     if (options_.posture) {
-      TRY_SET(walls, posture_of(policy));
-      TRY(check_required(policy, walls));
+      TRY_SET(Posture found, posture_of(policy));
+      if (own_kernel_ && !found.own_kernel)
+        return make_error(ErrorCode::kUnsupported, cat("backend ", backend_.name(), ": its runtime ", runtime_, " should have a kernel of its own, and the host's answers inside; nothing was run"));
+      TRY(check_promises(backend_, policy, options_.waived, found));
+      TRY(check_required(policy, found));
+      walls = std::move(found.walls);
+      for (auto& l : walls)
+        if (l.layer == Layer::kSeccomp && !runtime_.empty()) l.detail += cat(", runtime ", runtime_);
     }
     auto run = std::make_unique<EngineRun>(client_, policy, std::move(request), std::move(done));
-    TRY(run->start(backend_, kind_, options_.settings).context(cat("backend ", backend_.name())));
+    TRY(run->start(backend_, kind_, options_.settings, own_kernel_, options_.waived).context(cat("backend ", backend_.name())));
     RunId id = ++last_;
     epoll_event e{EPOLLIN, {}};
     ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, run->stream_fd(), &e);
@@ -137,8 +139,21 @@ class EngineLauncher final : public Launcher {
       if (is_of_the_dead(owner)) client_.ask("DELETE", cat("/containers/", url_escape(id), "?force=1&v=1")).ignore("the next one tries again");
   }
 
-  Result<std::vector<LayerReport>> posture_of(const Policy& policy) {
-    return postures_.of(backend_, policy, options_.patience,
+  // Asked once, and not again by who only reads the walls back and was told which.
+  Result<void> choose_runtime() {
+    const std::string setting = cat(backend_.name(), ".runtime"), said = options_.settings.get(setting);
+    if (said.empty() && (kind_ != EngineKind::kDocker || !options_.posture)) return {};
+    TRY_SET(std::string info, client_.demand("GET", "/info"));
+    EngineRuntime found = engine_runtime(info, kind_, said);
+    if (!found.known) return make_error(ErrorCode::kUnsupported, cat(backend_.name(), ": the engine knows no runtime ", printable(said)));
+    runtime_ = found.name;
+    own_kernel_ = found.own_kernel;
+    if (!runtime_.empty()) options_.settings = options_.settings.with(setting, runtime_);
+    return {};
+  }
+
+  Result<Posture> posture_of(const Policy& policy) {
+    return postures_.of(backend_, policy, "", options_.patience,
                         [this] { return open_engine(backend_, {options_.waived, false, options_.settings, options_.patience}); });
   }
 
@@ -146,6 +161,8 @@ class EngineLauncher final : public Launcher {
   ToolOptions options_;
   EngineClient client_;
   EngineKind kind_;
+  std::string runtime_;
+  bool own_kernel_ = false;
   sys::Fd poll_, tick_;
   std::map<RunId, Entry> runs_;
   RunId last_ = 0;

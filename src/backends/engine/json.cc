@@ -48,6 +48,17 @@ std::optional<bool> json_truth(std::string_view text, std::initializer_list<std:
   return at->get_bool();
 }
 
+std::vector<std::string> json_texts(std::string_view text, std::string_view name) {
+  std::vector<std::string> out;
+  auto v = parsed(text);
+  const auto* at = v ? find(*v, {name}) : nullptr;
+  const auto* list = at == nullptr ? nullptr : at->if_array();
+  if (list == nullptr) return out;
+  for (const auto& one : *list)
+    if (const auto* s = one.if_string()) out.emplace_back(s->data(), s->size());
+  return out;
+}
+
 bool json_has(std::string_view text, std::initializer_list<std::string_view> path) {
   auto v = parsed(text);
   return v && find(*v, path) != nullptr;

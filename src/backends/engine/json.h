@@ -14,6 +14,7 @@ namespace hotcell::backends {
 std::optional<std::string> json_text(std::string_view json, std::initializer_list<std::string_view> path);
 std::optional<std::int64_t> json_number(std::string_view json, std::initializer_list<std::string_view> path);
 std::optional<bool> json_truth(std::string_view json, std::initializer_list<std::string_view> path);
+std::vector<std::string> json_texts(std::string_view json, std::string_view name);  // of a list; empty where there is none
 bool json_has(std::string_view json, std::initializer_list<std::string_view> path);
 
 // Of a list of containers: each id with the value of a label.

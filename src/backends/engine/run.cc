@@ -47,7 +47,7 @@ Result<void> EngineRun::ensure_image(const std::string& image, const std::string
   return {};
 }
 
-Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Settings& settings) {
+Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Settings& settings, bool own_kernel, const std::vector<std::string>& waived) {
   bool privileged = ::geteuid() == 0;
   if (privileged) {
     TRY_SET(ids_, take_ids());
@@ -65,13 +65,16 @@ Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Set
   std::string archive = empty_root(shown);
   input_open_ = !std::holds_alternative<NoStdin>(request_.stdin_source);
   if (std::holds_alternative<StdinSocket>(request_.stdin_source)) return make_error(ErrorCode::kUnsupported, "only a native cell is given a socket");
-  ContainerSpec spec{kind, root_image(archive), settings.get(cat(backend.name(), ".runtime")), own_prefix(), input_open_};
+  ContainerSpec spec{kind, root_image(archive), settings.get(cat(backend.name(), ".runtime")), own_prefix(), input_open_, own_kernel};
   TRY(ensure_image(spec.image, archive));
   TRY_SET(std::string body, container_json(asked, spec));
   TRY_SET(std::string made, client_.demand("POST", "/containers/create", body, "application/json", kOrder));
   auto id = json_text(made, {"Id"});
   if (!id || id->empty() || id->find_first_not_of("0123456789abcdef") != id->npos) return make_error(ErrorCode::kIo, "the engine made a container without an id");
   id_ = *id;
+  for (const auto& [statement, words] : left_out(made))
+    if (std::find(waived.begin(), waived.end(), statement) == waived.end())
+      return make_error(ErrorCode::kUnsupported, cat("the engine does not hold ", statement, ": ", printable(words), " (--waive ", statement, " does without)"));
   TRY_SET(stream_, client_.upgrade(cat("/containers/", id_, "/attach?stream=1&stdout=1&stderr=1", input_open_ ? "&stdin=1" : "")));
   emit("sandbox.created");
   TRY(client_.demand("POST", cat("/containers/", id_, "/start"), {}, {}, kOrder));
@@ -253,7 +256,7 @@ Result<Report> EngineRun::finish(std::string_view backend, const std::vector<Lay
   r.enforcement.layers = walls;
   auto add = [&](Layer layer, LayerStatus status, std::string detail) { r.enforcement.layers.push_back({layer, status, std::move(detail)}); };
   bool seen = group_.known();
-  add(Layer::kRlimits, LayerStatus::kPartial, "set by the engine, not read back");
+  if (r.enforcement.find(Layer::kRlimits) == nullptr) add(Layer::kRlimits, LayerStatus::kPartial, "set by the engine, not read back");
   add(Layer::kMemory, LayerStatus::kFull, "the engine's ceiling");
   add(Layer::kCpu, seen ? LayerStatus::kFull : LayerStatus::kPartial, seen ? "cgroup total, by samples" : "RLIMIT_CPU of each process: its cgroup is not in sight");
   add(Layer::kProcesses, LayerStatus::kPartial, "the engine's ceiling, two more for the container's own");

@@ -25,7 +25,7 @@ class EngineRun {
   EngineRun(const EngineRun&) = delete;
   EngineRun& operator=(const EngineRun&) = delete;
 
-  Result<void> start(const Backend& backend, EngineKind kind, const Settings& settings);
+  Result<void> start(const Backend& backend, EngineKind kind, const Settings& settings, bool own_kernel, const std::vector<std::string>& waived);
   // Everything that can be done without waiting. True: it is over, and finish() has the report.
   Result<bool> advance();
   void cancel() { end_for(ExitReason::kCancelled); }

@@ -122,6 +122,10 @@ Result<bool> ContainerSandbox::adopt() {
 Result<void> ContainerSandbox::start() {
   TRY_SET(std::string body, create_body());
   if (!id_.empty()) return make_error(ErrorCode::kInvalid, "it is running");
+  // A name is only as good as its eight digits: what somebody else has under it stays.
+  TRY_SET(EngineAnswer there, client_.ask("GET", cat("/containers/", name(), "/json"), {}, {}, kOrder));
+  if (there.ok() && json_text(there.body, {"Config", "Labels", "hotcell.project"}).value_or("") != spec_.project)
+    return make_error(ErrorCode::kInvalid, cat("the container ", name(), " is not of this project: it was not made by hotcell sandbox start"));
   TRY(client_.ask("DELETE", cat("/containers/", name(), "?force=1&v=1"), {}, {}, kOrder));
   TRY_SET(std::string made, client_.demand("POST", cat("/containers/create?name=", name()), body, kJson, kOrder));
   auto id = json_text(made, {"Id"});

@@ -10,10 +10,15 @@ namespace hotcell {
 // Above systemd's container range (ends at 1879048191), below 2^31.
 inline constexpr unsigned kFirstId = 1'900'000'000, kIdCount = 65535;
 
+// For a command line that somebody else runs (`hotcell wrap`): never one of a living cell's.
+inline constexpr unsigned kForeignId = kFirstId + kIdCount;
+
 struct CellIds {
   unsigned id = 0;  // uid and gid
   sys::Fd lock;
 };
 Result<CellIds> take_ids();
+// This one, or an error: for what was kept and knows itself by it.
+Result<CellIds> take_ids_again(unsigned id);
 
 }  // namespace hotcell

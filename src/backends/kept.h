@@ -1,0 +1,23 @@
+// A running program as files: the image that gVisor has made of it, its workspace, and a note of what it needs to go on. The note is
+// written last, so a folder that is not whole is none.
+#pragma once
+#include <string>
+
+#include "hotcell/policy.h"
+#include "hotcell/result.h"
+
+namespace hotcell::backends {
+
+struct Kept {
+  unsigned id = 0;            // the program's uid, which is in its image
+  std::string platform;
+};
+
+Result<void> make_kept_folder(const std::string& folder);
+// `workspace` is copied; nobody runs in it any more. `tool`: which file made it (tool_identity).
+Result<void> write_kept(const std::string& folder, const Kept& kept, const Policy& policy, const std::string& tool, const std::string& workspace);
+// Refused: another policy, another binary, a folder that somebody else could have written.
+Result<Kept> read_kept(const std::string& folder, const Policy& policy, const std::string& tool);
+Result<void> restore_workspace(const std::string& folder, const std::string& workspace);
+
+}  // namespace hotcell::backends
