@@ -327,6 +327,14 @@ TEST_F(LanguageRun, AFastProfileCompilesCWithTheSmallCompiler) {
   EXPECT_EQ(Json(usual.out).text("compile/command/0"), "/usr/bin/gcc") << usual.out;
 }
 
+TEST_F(LanguageRun, HeadersBringTheirLibraries) {
+  const std::string text =
+      "#include <openssl/evp.h>\n#include <cstdio>\nint main() {\n  unsigned char out[64];\n  unsigned n = 0;\n"
+      "  EVP_Digest(\"Hello world\", 11, out, &n, EVP_md5(), nullptr);\n  for (unsigned i = 0; i < n; i++) std::printf(\"%02x\", out[i]);\n}\n";
+  auto called = hotcell({"run", file("digest.cpp", text)});
+  EXPECT_EQ(called.out, "3e25960a79dbc69b674cd4ec67a72c62") << called.describe();
+}
+
 TEST_F(LanguageRun, WhatHidesBehindAMacroIsFoundInTheProgram) {
   const std::string text = "#include <stdlib.h>\n#define JOIN(a, b) a##b\nint main() { return JOIN(sys, tem)(\"true\"); }\n";
   auto called = hotcell({"run", "--json", file("m.c", text)});

@@ -18,10 +18,12 @@ Result<CompileStep> compile(const BuildInput& in) {
   std::string out = artefact_name(in.sources);
   step.outputs = {out};
   auto files = sources_with(in.sources, kExtensions);
+  auto libraries = libraries_of_headers(in.sources);
   if (auto tcc = in.tools.find("tcc"); in.fast && tcc != in.tools.end()) {
     step.argv = {tcc->second, "-Wall", "-o", in_work(out)};
     step.argv.insert(step.argv.end(), files.begin(), files.end());
     step.argv.push_back("-lm");
+    step.argv.insert(step.argv.end(), libraries.begin(), libraries.end());
     return step;
   }
   TRY_SET(std::string gcc, need_tool(in, kC, "gcc"));
@@ -30,6 +32,7 @@ Result<CompileStep> compile(const BuildInput& in) {
                "-pthread", "-o", in_work(out), "-x", "c"};
   step.argv.insert(step.argv.end(), files.begin(), files.end());
   step.argv.insert(step.argv.end(), {"-x", "none", "-lm"});
+  step.argv.insert(step.argv.end(), libraries.begin(), libraries.end());
   return step;
 }
 

@@ -50,6 +50,46 @@ Result<RunStep> run_artefact(const BuildInput& in) {
   return step;
 }
 
+std::vector<std::string> libraries_of_headers(const Sources& sources) {
+  // A header, or the folder of many; the libraries in the order the linker wants them.
+  static constexpr std::pair<std::string_view, std::string_view> kTable[] = {
+      {"openssl/", "-lssl -lcrypto"},
+      {"zlib.h", "-lz"},
+      {"gmpxx.h", "-lgmpxx -lgmp"},
+      {"gmp.h", "-lgmp"},
+      {"mpfr.h", "-lmpfr -lgmp"},
+      {"ncurses.h", "-lncurses -ltinfo"},
+      {"curses.h", "-lncurses -ltinfo"},
+      {"readline/", "-lreadline"},
+      {"sqlite3.h", "-lsqlite3"},
+      {"bzlib.h", "-lbz2"},
+      {"lzma.h", "-llzma"},
+      {"zstd.h", "-lzstd"},
+      {"uuid/uuid.h", "-luuid"},
+      {"crypt.h", "-lcrypt"},
+      {"boost/filesystem", "-lboost_filesystem -lboost_system"},
+      {"boost/thread", "-lboost_thread -lboost_system"},
+      {"boost/program_options", "-lboost_program_options"},
+  };
+  std::vector<std::string> out;
+  for (const SourceFile& file : sources.files) {
+    std::string_view text = file.text;
+    for (std::size_t at = text.find("include"); at != text.npos; at = text.find("include", at + 7)) {
+      std::size_t open = text.find_first_not_of(" \t", at + 7);
+      if (open == text.npos || text[open] != '<') continue;
+      std::string_view header = text.substr(open + 1, 128);
+      header = header.substr(0, header.find_first_of(">\n"));
+      header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
+      for (const auto& [name, libraries] : kTable) {
+        if (!header.starts_with(name)) continue;
+        for (std::string_view library : split(libraries, ' '))
+          if (std::find(out.begin(), out.end(), library) == out.end()) out.emplace_back(library);
+      }
+    }
+  }
+  return out;
+}
+
 Result<RunStep> run_script(const BuildInput& in, const Language& language, std::string_view interpreter) {
   RunStep step;
   TRY_SET(std::string path, need_tool(in, language, interpreter));

@@ -20,6 +20,10 @@ std::string artefact_name(const Sources& sources);
 // Of all sources, those with one of these extensions, the main one first; as absolute paths.
 std::vector<std::string> sources_with(const Sources& sources, std::span<const std::string_view> extensions);
 
+// `-lcrypto` for `#include <openssl/md5.h>`: the libraries that belong to the headers a C or C++ source names. The
+// linker takes none that nothing is used of.
+std::vector<std::string> libraries_of_headers(const Sources& sources);
+
 // The run step of a program that was compiled into one file, and of one that an interpreter reads.
 Result<RunStep> run_artefact(const BuildInput& in);
 Result<RunStep> run_script(const BuildInput& in, const Language& language, std::string_view interpreter);

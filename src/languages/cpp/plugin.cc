@@ -43,6 +43,10 @@ Result<CompileStep> compile(const BuildInput& in) {
   step.argv.insert(step.argv.end(), {"-x", "c++"});  // whatever the name: no linker script, no assembler file
   auto files = sources_with(in.sources, kExtensions);
   step.argv.insert(step.argv.end(), files.begin(), files.end());
+  if (auto libraries = libraries_of_headers(in.sources); !libraries.empty()) {
+    step.argv.insert(step.argv.end(), {"-x", "none"});
+    step.argv.insert(step.argv.end(), libraries.begin(), libraries.end());
+  }
   return step;
 }
 
