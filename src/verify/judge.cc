@@ -39,6 +39,11 @@ class Judge {
       : source_(source), file_(file), options_(options), own_(options.rules) {}
 
   void look(const Fact& fact, const RuleIndex& rules) {
+    if (fact.kind == FactKind::kImport && check_import(fact) && fact.detail == "package") {
+      Fact named = fact;  // a package that the profile names is the profile's choice, and no longer one of many
+      named.detail.clear();
+      return consider_all(named, rules);
+    }
     if (fact.kind == FactKind::kUnreadable) {
       say(fact, "unverifiable", "dangerous_pattern", Severity::kError, printable(one_line(fact.name)), "");
       return;
@@ -47,12 +52,8 @@ class Judge {
     if (path && std::any_of(options_.allowed_paths.begin(), options_.allowed_paths.end(),
                             [&](const std::string& p) { return p == "/" || is_below(fact.name, p, "/"); }))
       return;
-    if (fact.kind == FactKind::kImport) check_import(fact);
     if (fact.kind == FactKind::kUse) check_blocklist(fact);
-    for (const RuleIndex* index : {&rules, &own_}) {
-      index->find(fact, candidates_);
-      for (const Rule* rule : candidates_) consider(*rule, fact);
-    }
+    consider_all(fact, rules);
   }
 
   std::vector<Finding> take() {
@@ -75,6 +76,13 @@ class Judge {
   }
 
  private:
+  void consider_all(const Fact& fact, const RuleIndex& rules) {
+    for (const RuleIndex* index : {&rules, &own_}) {
+      index->find(fact, candidates_);
+      for (const Rule* rule : candidates_) consider(*rule, fact);
+    }
+  }
+
   void consider(const Rule& rule, const Fact& fact) {
     Severity severity = options_.level == VerifyLevel::kStrict ? rule.at_strict : rule.at_default;
     if (severity == Severity::kOff || any_matches(options_.off, rule.id, 0)) return;
@@ -84,13 +92,15 @@ class Judge {
     say(fact, rule.id, rule.type, severity, cat(printable(one_line(subject)), ": ", rule.reason), rule.fix);
   }
 
-  void check_import(const Fact& fact) {
-    if (options_.imports_allowed.empty()) return;
+  // Whether the profile names the module.
+  bool check_import(const Fact& fact) {
+    if (options_.imports_allowed.empty()) return false;
     for (const auto& allowed : options_.imports_allowed)
-      if (is_below(fact.name, allowed, ".") || is_below(fact.name, allowed, "::")) return;
+      if (is_below(fact.name, allowed, ".") || is_below(fact.name, allowed, "::")) return true;
     say(fact, "import-not-allowed", "blocked_module", Severity::kError,
         cat(printable(one_line(fact.name)), ": this profile does not allow it to be imported"),
         cat("add it to imports.additional of the profile: ", printable(one_line(module_of(fact.name)))));
+    return false;
   }
 
   void check_blocklist(const Fact& fact) {

@@ -137,6 +137,22 @@ TEST(Judge, ImportsBlocklistPathsAndOwnRules) {
   EXPECT_EQ(rule_of(FactKind::kUse, "mine"), "profile-function");
 }
 
+TEST(Judge, APackageTheProfileNamesIsItsChoice) {
+  Rule package = rule("package", FactKind::kImport, {"**"}), other = rule("other", FactKind::kImport, {"psutil"});
+  package.detail = {"package"};
+  auto rules_of = [&](const char* name, std::vector<std::string> allowed) {
+    VerifyOptions o;
+    o.imports_allowed = std::move(allowed);
+    std::string out;
+    for (const Finding& f : judged({{FactKind::kImport, name, "package", 0, 1}}, {package, other}, o))
+      out += f.rule + " ";
+    return out;
+  };
+  EXPECT_EQ(rules_of("numpy.linalg", {}), "package ");
+  EXPECT_EQ(rules_of("numpy.linalg", {"numpy"}), "");
+  EXPECT_EQ(rules_of("psutil", {"psutil"}), "other ") << "other rules stay";
+}
+
 TEST(Judge, AMillionFactsDoNotBecomeAMillionFindings) {
   std::vector<Fact> facts(300'000, Fact{FactKind::kUse, "two", "", 6, 9});
   for (std::size_t i = 0; i < facts.size(); ++i) facts[i].name = cat("two.n", i);
