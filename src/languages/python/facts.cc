@@ -44,6 +44,7 @@ std::vector<Fact> Analyser::run() {
   if (s_.find_name("ForwardRef") != kNoName || s_.find_name("_evaluate") != kNoName ||
       s_.find_name("get_annotations") != kNoName)
     evaluates_annotations_ = true;
+  runs_examples_ = s_.find_name("doctest") != kNoName;
   for (NodeId n = 0; n < tree_.size(); ++n) {
     if (!loops_.empty()) close_loops(n);
     if (tree_[n].named) visit(n);
@@ -53,6 +54,7 @@ std::vector<Fact> Analyser::run() {
     }
   }
   close_loops(tree_.size());
+  report_handed_on();
   // The names of a walk, kept as texts, beside a getattr whose name is computed: together they are the walk.
   for (const auto& [text, at] : dunder_texts_) construct(dynamic_getattr_ ? "dunder-walk" : "dunder-string", text, at);
   return facts_.take();
@@ -61,6 +63,7 @@ std::vector<Fact> Analyser::run() {
 void Analyser::visit(NodeId n) {
   resources(n);
   quality(n);
+  declared(n);
   switch (t_.kind(n)) {
     case K::kImport:
       on_import(n);
@@ -92,7 +95,16 @@ void Analyser::visit(NodeId n) {
     case K::kWhile: {
       NodeId condition = t_.field(n, "condition");
       K kind = t_.kind(condition);
-      if (kind == K::kTrue || (kind == K::kInteger && t_.text(condition) != "0")) loops_.push_back(n);
+      bool always = kind == K::kTrue || (kind == K::kInteger && t_.text(condition) != "0");
+      if (tree_.kind(condition) == "not_operator") {  // not False
+        K inner = t_.kind(t_.first_named(condition));
+        always = inner == K::kFalse || inner == K::kNone;
+      }
+      if (kind == K::kComparison && t_.text(condition).starts_with("len(")) {  // len(x) >= 0
+        std::string_view end = t_.text(condition);
+        always = end.ends_with(">= 0") || end.ends_with("> -1");
+      }
+      if (always) loops_.push_back(n);
       break;
     }
     case K::kBreak:
@@ -145,7 +157,8 @@ void Analyser::on_import(NodeId n) {
       }
       name += piece;
     }
-    fact(FactKind::kImport, name, "", c);
+    imported_.insert(name.substr(0, name.find('.')));
+    fact(FactKind::kImport, name, is_package(name) ? "package" : "", c);
   }
 }
 
@@ -159,7 +172,8 @@ void Analyser::on_import_from(NodeId n) {
   for (NodeId part = t_.first_named(module); part != kNoNode; part = t_.next_named(part))
     dotted += (dotted.empty() ? "" : ".") + t_.name(part);
   if (dotted.empty()) return;
-  fact(FactKind::kImport, dotted, "", module);
+  imported_.insert(dotted.substr(0, dotted.find('.')));
+  fact(FactKind::kImport, dotted, is_package(dotted) ? "package" : "", module);
   std::string canonical = canonical_module(dotted);
   for (NodeId c = t_.first_named(n); c != kNoNode; c = t_.next_named(c)) {
     if (c == module) continue;
@@ -212,9 +226,14 @@ void Analyser::on_identifier(NodeId n) {
     if (spelling == "__spec__" && kind == K::kAttribute) construct("dunder-walk", spelling, n);
     if (s_.star_imports().empty() && !is_telling_builtin(spelling)) return;
   } else {
-    bool imported = false;
-    for (std::uint32_t at = bound; at != ~0u; at = s_.binding(at).next)
-      imported = imported || s_.binding(at).how == Binding::How::kFrom;
+    bool imported = false, module = false;
+    for (std::uint32_t at = bound; at != ~0u; at = s_.binding(at).next) {
+      Binding::How how = s_.binding(at).how;
+      imported = imported || how == Binding::How::kFrom;
+      module = module || how == Binding::How::kImportTop || how == Binding::How::kImportAs;
+    }
+    if (module && !(field == "object" && kind == K::kAttribute))
+      for (const Value& v : eval(n)) module_handed_on(n, v);
     if (!imported) return;
   }
   if (field == "function" && kind == K::kCall) return;  // on_call says it with more detail
@@ -251,6 +270,7 @@ void Analyser::on_attribute(NodeId n) {
   NodeId parent = t_.parent(n);
   bool inner = (t_.kind(parent) == K::kAttribute && tree_.field(n) == "object");
   bool called = t_.kind(parent) == K::kCall && tree_.field(n) == "function";
+  called_on_unknown(n, name, objects);
   if (inner || called) return;
   for (const Value& v : eval(n)) {
     bool environment = v.is(Kind::kName) && (v.text == "os.environ" || v.text == "os.environb");

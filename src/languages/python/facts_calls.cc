@@ -138,10 +138,19 @@ void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
   if ((name == "os.getenv" || name == "os.environ.get" || name == "os.environ.pop"))
     if (auto variable = e_.constant(a.get(0, "key")); variable && names_secret(*variable))
       construct("environment-secret", *variable, n);
-  if (evaluates_text(name) || name.ends_with(".query"))
-    if (auto text = e_.constant(a.at(0)); text && text->find("__") != std::string::npos)
-      if (std::size_t at = text->find("__"); text->find("__", at + 2) != std::string::npos)
+  environment_changes(name, n, a);
+  if (name == "webbrowser.get")  // a browser given as a command
+    if (auto browser = e_.constant(a.get(0, "using")); browser && browser->find_first_of(" /%") != std::string::npos)
+      fact(FactKind::kUse, "webbrowser.GenericBrowser", "call", n);
+  if (evaluates_text(name) || name.ends_with(".query") || name.ends_with(".eval"))
+    if (auto text = e_.constant(a.at(0))) {
+      if (std::size_t at = text->find("__"); at != std::string::npos && text->find("__", at + 2) != std::string::npos)
         construct("dunder-walk", text->substr(at, 60), n);
+      if (text->find('(') != std::string::npos)  // @pd.compat.os.system('…'): such texts reach the program's own names
+        for (std::string_view way :
+             {".os.", ".sys.", ".system(", ".popen(", ".builtins.", "import_module(", ".subprocess."})
+          if (text->find(way) != std::string::npos) construct("dynamic-code", text->substr(0, 60), n);
+    }
   if (name == "hashlib.new")
     if (auto hash = e_.constant(a.get(0, "name")); hash && among(*hash, {"md5", "MD5", "sha1", "SHA1", "md4"}))
       construct("weak-crypto", *hash, n);
@@ -181,6 +190,8 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
   if (among(name, {"builtins.getattr", "builtins.setattr", "builtins.delattr", "builtins.hasattr",
                    "inspect.getattr_static"})) {
     attribute_by_text(a.at(0), a.at(1), n);
+    if (name == "builtins.setattr" && a.at(1) != kNoNode && !e_.constant(a.at(1)))
+      construct("mass-assignment", "setattr", n);
     if (name != "builtins.getattr") return;
     for (const Value& v : eval(n)) report_name(v, n, "reference");
     return;
@@ -219,6 +230,7 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
     for (const Value& v : eval(n)) {
       if (v.is(Kind::kName) && v.module) {
         fact(FactKind::kImport, v.text, "by " + name, n);
+        module_handed_on(n, v);
         if (name.starts_with("sys.modules") && is_stdlib(v.text)) report_through(n, "sys.modules", v.text);
       } else if (v.is(Kind::kName)) {
         report_name(v, n, "reference");
@@ -309,6 +321,21 @@ bool Analyser::only_parameters(NodeId start) {
   return parameter;
 }
 
+// Does any text of the source look like a piece of code? Then what a calculator is given may be one.
+bool Analyser::carries_code() {
+  if (carries_code_) return *carries_code_;
+  carries_code_ = false;
+  for (NodeId n = 0; n < tree_.size() && !*carries_code_; ++n) {
+    if (!tree_[n].named || t_.kind(n) != K::kString || t_.kind(t_.parent(n)) == K::kExpressionStatement) continue;
+    std::string_view text = t_.text(n);
+    if (text.find("__") != std::string_view::npos || text.find("import") != std::string_view::npos)
+      carries_code_ = true;
+    for (std::size_t at = text.find('('); at != std::string_view::npos; at = text.find('(', at + 1))
+      if (at > 0 && is_word_char(text[at - 1])) carries_code_ = true;
+  }
+  return *carries_code_;
+}
+
 void Analyser::code_call(const Value& f, NodeId n, const Arguments& a) {
   const std::string& name = f.text;
   NodeId source = a.get(0, name == "builtins.eval" ? "expression" : name.starts_with("builtins.") ? "source" : "stmt");
@@ -329,7 +356,8 @@ void Analyser::code_call(const Value& f, NodeId n, const Arguments& a) {
   fact(FactKind::kUse, name, all ? "constant" : "computed", n);
   if (all || runs_text(name)) return;
   std::string_view word = std::string_view(name).substr(9);
-  if (name == "builtins.eval" && source != kNoNode && a.positional.size() <= 3 && only_parameters(source))
+  if (name == "builtins.eval" && source != kNoNode && a.positional.size() <= 3 && only_parameters(source) &&
+      !carries_code())
     construct("computed-expression", std::string(word), n);
   else
     construct("dynamic-code", std::string(word), n);

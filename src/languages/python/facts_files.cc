@@ -208,6 +208,10 @@ void Analyser::path_fact(FactKind kind, const Value& given, NodeId at) {
       if (!v.items[i].is(Kind::kList)) path_fact(kind, v.items[i], at);
     return;
   }
+  bool nothing =
+      v.is(Kind::kString) && (v.text == ":memory:" || v.text == "/dev/null" || v.text.starts_with("/dev/std"));
+  if (kind == FactKind::kWritePath && !nothing)
+    construct("writes-file", v.is(Kind::kString) ? v.text.substr(0, 200) : "a file", at);
   if (!v.is(Kind::kString) || v.text.empty()) return;
   std::string path = v.text.substr(0, v.text.find('\0'));
   if (path.starts_with("$HOME/")) path = "~" + path.substr(5);
@@ -217,11 +221,22 @@ void Analyser::path_fact(FactKind kind, const Value& given, NodeId at) {
   std::string_view base = std::string_view(path).substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
   bool persists = kind == FactKind::kWritePath &&
                   (base == "sitecustomize.py" || base == "usercustomize.py" || base.ends_with(".pth"));
+  if (kind == FactKind::kWritePath && !nothing) {
+    bool hidden = path.find("/.") != std::string::npos && path.find("/..") == std::string::npos;
+    if (hidden || (path.starts_with('.') && path.size() > 1 && path[1] != '.' && path[1] != '/'))
+      construct("hidden-file", path, at);
+    for (std::string_view ending :
+         {".py", ".pyc", ".sh", ".bash", ".so", ".js", ".php", ".pl", ".rb", ".exe", ".bat", ".ps1", ".jar", ".html"})
+      if (base.ends_with(ending) && base.size() > ending.size()) construct("writes-program", path, at);
+  }
+  if (kind == FactKind::kWritePath && base.ends_with(".py") && !v.partial && written_modules_.size() < 64)
+    written_modules_.emplace_back(base.substr(0, base.size() - 3), at);
   if (leaves_work_folder(path) || persists) fact(kind, path, v.partial ? "beginning" : "", at);
 }
 
 void Analyser::path_facts(FactKind kind, NodeId argument, NodeId at) {
   if (argument == kNoNode) return;
+  if (comes_from_input(argument)) construct("path-from-input", std::string(t_.text(argument).substr(0, 60)), at);
   for (const Value& v : eval(argument)) path_fact(kind, v, at);
 }
 

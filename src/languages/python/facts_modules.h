@@ -8,6 +8,8 @@ namespace hotcell::python {
 // `_io` is io, `posixpath` is os.path, `__builtin__` is builtins; anything else is itself.
 std::string canonical_module(std::string_view module);
 bool is_stdlib(std::string_view top);
+// A package that many programs use and that is not part of Python: code of others that was not read with this one.
+bool is_package(std::string_view dotted);
 // A module that is really below its package ("os.path", "urllib.request"), not another one seen through it.
 bool is_submodule(std::string_view package, std::string_view name);
 // Attribute `name` of module `holder` is another module (`random._os`, `json.codecs`, `re.enum.bltns`): which; or "".

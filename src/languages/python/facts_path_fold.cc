@@ -1,4 +1,6 @@
 // Paths that are put together: os.path, pathlib, the environment.
+#include <algorithm>
+
 #include "languages/python/facts_value.h"
 
 namespace hotcell::python {
@@ -68,6 +70,20 @@ std::optional<Values> Evaluator::fold_path(const Value& f, const Arguments& a, i
     for (const Value& p : paths) {
       Value path = plain_path(p);
       if (path.is(Kind::kString) && path.text.starts_with("$HOME")) path.text = "~" + path.text.substr(5);
+      add_values(out, one(path));
+    }
+    return out;
+  }
+  if (name == "os.path.dirname") {
+    Values out, paths = eval(a.at(0), depth);
+    for (const Value& p : paths) {
+      Value path = plain_path(p);
+      if (path.known_string()) {
+        std::size_t slash = path.text.rfind('/');
+        path.text = slash == std::string::npos ? "" : path.text.substr(0, std::max<std::size_t>(slash, 1));
+      } else if (!path.is(Kind::kEnv)) {  // the folder of a file that a variable names is named by it, too
+        path = unknown_value();
+      }
       add_values(out, one(path));
     }
     return out;

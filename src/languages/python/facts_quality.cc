@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/strings.h"
+#include "languages/common/telling_words.h"
 #include "languages/python/facts_walk.h"
 
 namespace hotcell::python {
@@ -15,48 +16,6 @@ constexpr NodeId kMostNodes = 200;  // looked through for one call
 
 bool holds_one(std::string_view text, std::span<const std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [&](auto w) { return text.find(w) != text.npos; });
-}
-
-// What nobody may be judged by.
-bool is_protected(std::string_view name) {
-  static constexpr std::array<std::string_view, 30> kNames = {"gender",
-                                                              "sex",
-                                                              "race",
-                                                              "ethnicity",
-                                                              "ethnic_group",
-                                                              "ethnic_background",
-                                                              "religion",
-                                                              "religious_belief",
-                                                              "religious_beliefs",
-                                                              "nationality",
-                                                              "citizenship",
-                                                              "immigration_status",
-                                                              "national_origin",
-                                                              "country_of_origin",
-                                                              "disability",
-                                                              "disability_status",
-                                                              "disabled",
-                                                              "has_disability",
-                                                              "pregnant",
-                                                              "sexual_orientation",
-                                                              "marital_status",
-                                                              "caste",
-                                                              "skin_color",
-                                                              "skin_colour",
-                                                              "skin_tone",
-                                                              "cultural_background",
-                                                              "political_affiliation",
-                                                              "political_views",
-                                                              "social_class",
-                                                              "socioeconomic_status"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
-bool is_credential(std::string_view name) {
-  static constexpr std::array<std::string_view, 12> kWords = {"password",    "passwd", "passphrase",  "secret_key",
-                                                              "api_key",     "apikey", "auth_token",  "access_token",
-                                                              "credit_card", "ssn",    "private_key", "pin_code"};
-  return name == "pwd" || name == "secret" || holds_one(name, kWords);
 }
 
 // (a+)+: a repeated group of nothing but repeated parts can be split in endlessly many ways.
@@ -90,10 +49,19 @@ bool is_explosive(std::string_view p) {
       if (!open.empty() && !is_repeat(i + 1)) open.back().second = false;
       quantified = is_repeat(i + 1);
       continue;
-    } else if (p[i] == '^' || p[i] == '$' || p[i] == '|') {
+    } else if (p[i] == '|') {  // (a|ab)+: both sides begin alike
+      if (!open.empty() && i + 1 < p.size() && open.back().first + 1 < i && p[i + 1] == p[open.back().first + 1] &&
+          p[i + 1] != '(') {
+        std::size_t close = p.find(')', i);
+        if (close != p.npos && is_repeat(close + 1)) return true;
+      }
+      atom = false;
+    } else if (p[i] == '^' || p[i] == '$') {
       atom = false;
     }
     if (!atom || p[i] == '+' || p[i] == '*' || p[i] == '?') continue;
+    // A dot may be any of the letters that are repeated before it.
+    if (p[i] == '.' && !is_repeat(atom_end) && quantified) continue;
     quantified = is_repeat(atom_end);
     if (!quantified && !open.empty()) open.back().second = false;
     i = atom_end - 1;
@@ -107,8 +75,17 @@ bool is_explosive(std::string_view p) {
 std::string Analyser::last_name(NodeId n, int depth) {
   if (depth > 8) return {};  // a.lower().lower()…
   switch (t_.kind(n)) {
-    case K::kIdentifier:
-      return ascii_lower(t_.text(n));
+    case K::kIdentifier: {
+      std::string name = ascii_lower(t_.text(n));
+      if (depth > 1 || name.size() > 2 || s_.name_of(n) == kNoName) return name;
+      // g = applicant['gender']: short names stand for what they were given
+      std::uint32_t at = s_.lookup(s_.scope_of(n), s_.name_of(n));
+      if (at == ~0u || s_.binding(at).how != Binding::How::kValue || s_.binding(at).index >= 0) return name;
+      K given = t_.kind(s_.binding(at).node);
+      return given == K::kSubscript || given == K::kAttribute || given == K::kCall
+                 ? last_name(s_.binding(at).node, depth + 2)
+                 : name;
+    }
     case K::kAttribute:
       return ascii_lower(t_.text(t_.field(n, "attribute")));
     case K::kSubscript: {
@@ -143,11 +120,29 @@ void Analyser::on_comparison(NodeId n) {
   bool list = t_.kind(right) == K::kIdentifier || t_.kind(right) == K::kAttribute;
   bool text = t_.kind(right) == K::kString,
        several = t_.kind(right) == K::kList || t_.kind(right) == K::kTuple || t_.kind(right) == K::kSet;
+  std::string name = last_name(left);
+  bool judged = judges_people(name) ? text || several || list : judges_by_context(name) && about_people(n);
+  if (judged) construct("judged-by", name, n);
+  // len(password) > 3; type(a) == type(b)
+  if (t_.kind(left) == K::kCall) {
+    std::string_view callee = t_.text(t_.field(left, "function"));
+    NodeId of = t_.field(left, "arguments") == kNoNode ? kNoNode : t_.first_named(t_.field(left, "arguments"));
+    auto length = parse_integer(t_.text(right));
+    if (callee == "len" && names_credential(last_name(of)) && length && *length > 0 && *length < 8)
+      construct("weak-check", "a password may be this short", n);
+    bool types = t_.kind(right) == K::kCall && t_.text(t_.field(right, "function")) == "type";
+    if (callee == "type" && types && (between.find("==") != between.npos || between.find("is") != between.npos))
+      construct("weak-check", "a type compared by itself", n);
+  }
+  if (t_.kind(right) == K::kFloat && (between.find("==") != between.npos || between.find("!=") != between.npos))
+    construct("weak-check", "a float is hardly ever equal", n);
+  // Looking for a number whose hash begins with zeros.
+  if (text && t_.text(right).size() > 3 && t_.text(right).find_first_not_of("'\"0") == std::string_view::npos &&
+      t_.kind(left) == K::kSubscript && s_.find_name("hashlib") != kNoName)
+    construct("mining", std::string(t_.text(right)), n);
   if (!text && !several && !list) return;
-  std::string name = list ? std::string() : last_name(left);
-  if ((text || several) && is_protected(name)) construct("judged-by", name, n);
   bool equal = between.find("==") != between.npos || between.find("!=") != between.npos;
-  if (equal && text && t_.text(right).size() > 4 && is_credential(name)) construct("secret-literal", name, n);
+  if (equal && text && t_.text(right).size() > 4 && names_credential(name)) construct("secret-literal", name, n);
   static constexpr std::array<std::string_view, 9> kLists = {"blacklist", "black_list", "denylist",
                                                              "deny_list", "blocklist",  "disallowed",
                                                              "forbidden", "banned",     "dangerous"};
@@ -156,6 +151,7 @@ void Analyser::on_comparison(NodeId n) {
 }
 
 void Analyser::on_match(NodeId n) {
+  if (std::string judged = last_name(t_.field(n, "subject")); judges_people(judged)) construct("judged-by", judged, n);
   NodeId body = t_.field(n, "body");
   if (body == kNoNode) body = n;
   int cases = 0;
@@ -183,6 +179,19 @@ void Analyser::named_call(NodeId n) {
                                                                "acquire", "lower",   "drop",     "grant"};
     if (holds_one(ascii_lower(name), kVerbs)) return construct("privilege-change", std::string(name), n);
   }
+  if (name == "get") {  // salaries.get(gender)
+    NodeId key = t_.first_named(given);
+    if (t_.kind(key) != K::kString && judges_people(last_name(key))) construct("judged-by", last_name(key), n);
+    return;
+  }
+  if (name == "startswith" && s_.find_name("hashlib") != kNoName) {
+    NodeId what = t_.first_named(given);
+    std::string_view zeros = t_.kind(what) == K::kBinary ? t_.text(t_.field(what, "left")) : t_.text(what);
+    bool many = t_.kind(what) == K::kBinary || zeros.size() > 3;
+    if (many && zeros.size() > 2 && zeros.find_first_not_of("'\"0") == zeros.npos)
+      construct("mining", std::string(t_.text(what)), n);
+    return;
+  }
   if (name == "replace" || name == "strip") {
     NodeId what = t_.first_named(given);
     if (t_.kind(what) == K::kString && ascii_lower(t_.text(what)).find("script") != std::string::npos)
@@ -193,12 +202,21 @@ void Analyser::named_call(NodeId n) {
               (name == "info" || name == "debug" || name == "warning" || name == "error" || name == "critical") &&
               ascii_lower(t_.text(t_.field(callee, "object"))).find("log") != std::string::npos;
   if (!(name == "print" && kind == K::kIdentifier) && !logs) return;
+  NodeId message = t_.first_named(given);
+  if (logs && (t_.kind(message) == K::kBinary || (t_.kind(message) == K::kString && built_from_parts(message))))
+    construct("weak-check", "what is logged may bring lines of its own", n);
+  if (t_.kind(message) == K::kString && t_.next_named(message) != kNoNode &&
+      t_.kind(t_.next_named(message)) != K::kString) {
+    std::string low = ascii_lower(t_.text(message).substr(0, 200));
+    for (std::string_view word : {"password", "passwd", "secret", "token", "ssn", "credit card", "otp"})
+      if (low.find(word) != low.npos) return construct("secret-output", std::string(word), n);
+  }
   for (NodeId c = given; c < tree_.end_of(given) && c < given + kMostNodes; ++c) {
     K inner = t_.kind(c);
     if (inner != K::kIdentifier && inner != K::kSubscript) continue;
     NodeId up = t_.parent(c);
     bool shown = up == given || t_.kind(up) == K::kInterpolation || t_.kind(up) == K::kBinary;
-    if (shown && is_credential(last_name(c))) return construct("secret-output", last_name(c), c);
+    if (shown && names_credential(last_name(c))) return construct("secret-output", last_name(c), c);
   }
 }
 
@@ -233,7 +251,8 @@ void Analyser::check_markup(std::string_view raw, std::string_view inner, NodeId
     return construct("xml-entity", std::string(inner.substr(0, 60)), n);
   bool tag = inner.size() > 3 && inner[0] == '<' && std::isalpha(static_cast<unsigned char>(inner[1])) != 0 &&
              inner.find('>') != inner.npos;
-  if (tag && built_from_parts(n)) construct("html-interpolation", std::string(inner.substr(0, 60)), n);
+  bool places = inner.find("%s") != inner.npos || inner.find("{}") != inner.npos || inner.find("{{") != inner.npos;
+  if (tag && (places || built_from_parts(n))) construct("html-interpolation", std::string(inner.substr(0, 60)), n);
 }
 
 void Analyser::quality(NodeId n) {
@@ -245,14 +264,14 @@ void Analyser::quality(NodeId n) {
     case K::kCall:
       return named_call(n);
     case K::kSubscript:  // rates[person["ethnicity"]]
-      if (NodeId key = t_.field(n, "subscript"); t_.kind(key) != K::kString && is_protected(last_name(key)))
+      if (NodeId key = t_.field(n, "subscript"); t_.kind(key) != K::kString && judges_people(last_name(key)))
         construct("judged-by", last_name(key), n);
       return;
     case K::kPair:
       if (t_.kind(t_.field(n, "value")) == K::kString && t_.text(t_.field(n, "value")).size() > 5 &&
           t_.kind(t_.field(n, "key")) == K::kString) {
         std::string_view key = t_.text(t_.field(n, "key"));
-        if (key.size() > 2 && key.size() < 48 && is_credential(ascii_lower(key.substr(1, key.size() - 2))))
+        if (key.size() > 2 && key.size() < 48 && names_credential(ascii_lower(key.substr(1, key.size() - 2))))
           construct("secret-literal", std::string(key), n);
       }
       return;

@@ -34,7 +34,7 @@ bool Analyser::never_ends(NodeId loop) {
     }
   }
   if (names.empty() || names.size() > 4) return false;
-  bool only_up = true, only_down = true, set = false;
+  bool only_up = true, only_down = true, set = false, jumps = false;
   for (NodeId n = body; n < tree_.end_of(body); ++n) {
     K kind = t_.kind(n);
     if (kind == K::kBreak || kind == K::kReturn || kind == K::kRaise || kind == K::kYield || kind == K::kAwait)
@@ -42,10 +42,22 @@ bool Analyser::never_ends(NodeId loop) {
     if (kind != K::kIdentifier || !names.contains(t_.text(n))) continue;
     NodeId up = t_.parent(n);
     std::string_view place = tree_.field(n);
+    if (t_.kind(up) == K::kAssignment && place == "left" &&
+        t_.kind(t_.field(up, "right")) == K::kBinary) {  // x = x + 1
+      NodeId sum = t_.field(up, "right"), step = t_.field(sum, "right");
+      std::string_view op = t_.text(t_.field(sum, "operator"));
+      if (t_.text(t_.field(sum, "left")) != t_.text(n) || t_.kind(step) != K::kInteger || t_.text(step) == "0")
+        return false;
+      only_up = only_up && op == "+";
+      only_down = only_down && op == "-";
+      set = true;
+      continue;
+    }
     if (t_.kind(up) == K::kAugmented && place == "left") {
       NodeId step = t_.field(up, "right");
       std::string_view op = t_.text(t_.field(up, "operator"));
       bool number = t_.kind(step) == K::kInteger && t_.text(step) != "0";
+      jumps = jumps || (number && t_.text(step) != "1");
       only_up = only_up && number && op == "+=";
       only_down = only_down && number && op == "-=";
       set = true;
@@ -64,6 +76,7 @@ bool Analyser::never_ends(NodeId loop) {
   std::string_view test = t_.text(condition), name = *names.begin();
   if (!test.starts_with(name)) return false;
   test = trim(test.substr(name.size()));
+  if (jumps && test.starts_with("!=") && (only_up || only_down)) return true;  // past where it would end
   return (only_up && (test.starts_with('>') || test == "!= 0")) || (only_down && test.starts_with('<'));
 }
 
@@ -121,13 +134,15 @@ void Analyser::resources(NodeId n) {
     case K::kWhile:
       if (never_ends(n)) construct("endless-loop", "nothing in it changes the condition", n);
       break;
+    case K::kForIn:
     case K::kFor: {
       NodeId over = t_.field(n, "right");
       if (t_.kind(over) != K::kCall) break;
       for (const Value& f : eval(t_.field(over, "function"))) {
         if (!f.is(Kind::kName)) continue;
-        if (f.text == "itertools.count" || f.text == "itertools.cycle") loops_.push_back(n);
-        if (f.text == "builtins.iter" && t_.text(over) == "iter(int, 1)") loops_.push_back(n);  // never 1
+        bool statement = t_.kind(n) == K::kFor;
+        if (statement && (f.text == "itertools.count" || f.text == "itertools.cycle")) loops_.push_back(n);
+        if (statement && f.text == "builtins.iter" && t_.text(over) == "iter(int, 1)") loops_.push_back(n);  // never 1
         if (f.text != "builtins.range") continue;
         Arguments given = e_.arguments(over);
         for (const Value& v : eval(given.at(given.positional.size() > 1 ? 1 : 0)))
@@ -182,6 +197,7 @@ void Analyser::resources(NodeId n) {
       for (std::string_view word :
            {"password", "passwd", "secret", "api_key", "apikey", "token", "private_key", "session_id", "otp"})
         secret = secret || name.find(word) != std::string::npos;
+      secret = secret || name == "key" || name == "pin" || name == "salt" || name == "iv" || name == "nonce";
       if (!secret) break;
       // A dictionary of tokens, a tokenizer's pattern: only a single text that could be one.
       std::string_view value = t_.text(right);

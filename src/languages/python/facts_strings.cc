@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "languages/common/telling_words.h"
 #include "languages/python/facts_walk.h"
 
 namespace hotcell::python {
@@ -42,6 +43,7 @@ void Analyser::on_string(NodeId n) {
   std::string_view raw = t_.text(n);
   if (raw.find('`') < raw.find_first_of("\"'")) fact(FactKind::kUnreadable, "`…` is no Python", "", n);
   if (raw.size() < 6) return;
+  if (runs_examples_ && raw.find(">>>") != std::string_view::npos) run_examples(n);
   bool statement = t_.kind(t_.parent(n)) == K::kExpressionStatement;  // a docstring
   if (statement) return;
   if (raw.find('{') != std::string_view::npos) {
@@ -52,6 +54,8 @@ void Analyser::on_string(NodeId n) {
   if (raw.find('_') != std::string_view::npos && raw.size() < 40)
     if (auto text = e_.constant(n); text && is_hard_dunder(*text) && t_.kind(t_.parent(n)) != K::kSubscript)
       dunder_texts_.emplace_back(*text, n);
+  if (holds_personal_data(raw)) construct("personal-data", "a text", n);
+  if (declares_harm(raw)) construct("declared-harm", std::string(raw.substr(0, 60)), n);
   if (raw.size() < 14) return;
   // After the prefix and the quotes. The grammar also takes a backtick for one, so there may be none of ours.
   std::size_t quote = raw.find_first_of("\"'");
@@ -88,6 +92,12 @@ void Analyser::check_secret(std::string_view text, NodeId at) {
     std::size_t i = low.find_first_not_of(" \t\"'", hit + word.size());
     if (i == std::string::npos || (low[i] != '=' && low[i] != ':')) continue;
     i = low.find_first_not_of(" \t", i + 1);
+    if (i != std::string::npos && is_word_char(low[i])) {  // password=hunter2
+      std::size_t end = i;
+      bool digit = false;
+      for (; end < low.size() && is_word_char(low[end]); ++end) digit = digit || (low[end] >= '0' && low[end] <= '9');
+      if (digit && end - i >= 6) return construct("secret-literal", std::string(word), at);
+    }
     if (i == std::string::npos || (low[i] != '"' && low[i] != '\'')) continue;
     std::size_t length = 0;
     while (i + 1 + length < low.size() && (is_word_char(low[i + 1 + length]) || low[i + 1 + length] == '-' ||

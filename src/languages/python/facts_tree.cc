@@ -56,6 +56,8 @@ const KindTable<K>::Names& kind_names() {
       {"as_pattern", K::kAsPattern},
       {"as_pattern_target", K::kAsTarget},
       {"except_clause", K::kExcept},
+      {"assert_statement", K::kAssert},
+      {"if_statement", K::kIf},
       {"function_definition", K::kFunction},
       {"class_definition", K::kClass},
       {"decorated_definition", K::kDecorated},

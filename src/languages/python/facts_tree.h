@@ -97,6 +97,8 @@ enum class K : std::uint8_t {
   kExpressionStatement,
   kComparison,
   kIfClause,
+  kAssert,
+  kIf,
 };
 
 const KindTable<K>::Names& kind_names();

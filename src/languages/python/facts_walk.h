@@ -1,5 +1,6 @@
 // One walk over a source: every reference, call, import and text that may be worth a fact.
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -54,7 +55,23 @@ class Analyser {
   void code_call(const Value& f, NodeId n, const Arguments& a);
   void attribute_by_text(NodeId object, NodeId name, NodeId at);
   bool only_parameters(NodeId n);
+  bool carries_code();
   void nested(const std::string& source, NodeId at, bool must_parse);
+
+  // facts_handed.cc
+  void module_handed_on(NodeId n, const Value& module);
+  void called_on_unknown(NodeId n, std::string_view method, const Values& objects);
+  void report_handed_on();
+  void run_examples(NodeId string);
+  void environment_changes(std::string_view function, NodeId n, const Arguments& a);
+
+  // facts_declared.cc
+  void declared(NodeId n);
+  bool about_people(NodeId n);
+  void made_by_random(NodeId function);
+  void own_crypto(NodeId n);
+  void decided_by(NodeId condition, NodeId at, int depth = 0);
+  bool comes_from_input(NodeId n);
 
   // facts_resources.cc
   void resources(NodeId n);
@@ -95,7 +112,11 @@ class Analyser {
   std::unordered_map<std::string, int> seen_;  // the same fact a thousand times says no more than fifty times
   std::vector<NodeId> loops_;                  // `while True` that are open
   NodeId last_exit_ = 0, last_spawn_ = 0;
-  bool dynamic_getattr_ = false, evaluates_annotations_ = false;
+  bool dynamic_getattr_ = false, evaluates_annotations_ = false, runs_examples_ = false;
+  std::optional<bool> carries_code_;
+  std::set<std::string> handed_on_, imported_;                   // modules as values; modules the source imports
+  std::vector<std::pair<std::string, NodeId>> unknown_methods_;  // telling methods of objects that are not followed
+  std::vector<std::pair<std::string, NodeId>> written_modules_;  // stems of the .py files it writes
   std::vector<std::pair<std::string, NodeId>> dunder_texts_;
   std::set<std::pair<std::string_view, std::string_view>> lock_pairs_;  // taken one inside the other
   int nested_count_ = 0;

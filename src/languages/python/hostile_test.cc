@@ -12,6 +12,53 @@ struct Case {
 };
 
 const Case kHostile[] = {
+    {"a module out of an exception", R"py(try: raise Exception(__import__('os'))
+except Exception as e: e.args[0].system('id'))py"},
+    {"a module out of a context", R"py(import os
+from contextlib import nullcontext
+with nullcontext(os) as z: z.system('id'))py"},
+    {"a module that is yielded", R"py(import os
+def f(): yield os
+next(f()).system('id'))py"},
+    {"a module among all arguments", R"py(import os
+def f(*a): a[0].popen('id')
+f(os))py"},
+    {"a module given to a lambda", R"py(import subprocess
+list(map(lambda m: m.check_output(['id']), [subprocess])))py"},
+    {"a module in a namespace", R"py(import os, types
+types.SimpleNamespace(m=os).m.execv('/bin/sh', ['sh']))py"},
+    {"a module by __enter__", R"py(import os
+class C:
+    def __enter__(self): return os
+    def __exit__(self, *a): pass
+with C() as z: z.system('id'))py"},
+    {"a module among the globals", R"py(import os
+globals()['z'] = os
+z.system('id'))py"},
+    {"examples that doctest runs", R"py("""
+>>> import os
+>>> os.system("id")
+"""
+import doctest
+doctest.testmod())py"},
+    {"what breakpoint() calls", R"py(import os
+os.environ['PYTHONBREAKPOINT'] = 'os.system'
+breakpoint('id'))py"},
+    {"the environment by update", R"py(import os
+os.environ.update({'LD_PRELOAD': './x.so'}))py"},
+    {"a command as a browser", R"py(import webbrowser
+webbrowser.get('sh -c id %s').open('x'))py"},
+    {"a temporary file where the environment says", R"py(import os, tempfile
+tempfile.NamedTemporaryFile(dir=os.path.dirname(os.environ['OUT']), delete=False))py"},
+    {"a calculator that is given code", R"py(def do(op, n):
+    e = str(n[0])
+    for o, x in zip(op, n[1:]): e += o + str(x)
+    return eval(e)
+do(['.system'], ["__import__('os')", "('id')"]))py"},
+    {"a module it writes itself", R"py(open('helper.py', 'w').write('x')
+import helper)py"},
+    {"code in a query", R"py(import pandas as pd
+pd.DataFrame({'a': [1]}).query("@pd.compat.os.system('id')"))py"},
     {"alias of a module", R"py(import os as o
 o.system('id'))py"},
     {"alias of a function", R"py(import os
