@@ -4,6 +4,7 @@
 #include "languages/analysers.h"
 #include "languages/bash/facts_analyser.h"
 #include "languages/bash/facts_text.h"
+#include "languages/common/telling_words.h"
 
 namespace hotcell {
 
@@ -80,11 +81,26 @@ void Analyser::walk(ShellId from, ShellId to) {
       st_.folder = std::move(folders.back().second);
       folders.pop_back();
     }
-    if (node.kind == ShellNodeKind::kSubshell || node.kind == ShellNodeKind::kSubstitution)
+    if (node.kind == ShellNodeKind::kSubshell || node.kind == ShellNodeKind::kSubstitution) {
       folders.emplace_back(node.after, st_.folder);
+      Call c;
+      c.at = node.begin;
+      starts_program(node.kind == ShellNodeKind::kSubshell ? "( )" : "$( )", c);
+    }
+    if (node.kind == ShellNodeKind::kSimple || node.kind == ShellNodeKind::kTest || node.kind == ShellNodeKind::kCase)
+      decisions(n);
     switch (node.kind) {
       case ShellNodeKind::kFunction: {
         std::string name(node.name);
+        Call c;
+        c.at = node.begin;
+        if (declares_harm(name)) construct("declared-harm", name, c);
+        if (calls_itself(n)) construct("endless-loop", "calls itself always", c);
+        if (std::string low = ascii_lower(name); names_credential(low) || low.find("token") != low.npos)
+          if (s_.text().substr(node.begin, std::min<std::size_t>(node.end - node.begin, 4000)).find("RANDOM") !=
+              std::string_view::npos)
+            construct("weak-random", name, c);
+        if (is_everyday(name)) construct("shadowed-command", name, c);
         auto it = st_.functions.find(name);
         if (it == st_.functions.end() || it->second.node != n || it->second.script != &s_)
           st_.functions[name] = {&s_, n, 0};
@@ -155,6 +171,13 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
   std::string name(a.name);
   if (a.array) {
     Fields elements;
+    if (a.count > 0 && a.count < 256) {
+      std::string_view all =
+          s_.text().substr(a.begin, std::min<std::size_t>(s_.words[a.elements + a.count - 1].end - a.begin, 4000));
+      Call c;
+      c.at = a.begin;
+      if (holds_personal_data(all)) construct("personal-data", name, c);
+    }
     for (ShellId w = a.elements; w < a.elements + a.count && elements.size() < 256; ++w)
       for (Field& f : expand(w)) elements.push_back(std::move(f));
     if (!a.append) st_.variables[name].elements.clear();
@@ -167,6 +190,8 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
   }
   Field value = expand_one(a.value);
   special_variable(name, value, a.begin);
+  carried(name, value, a.begin);
+  if (a.value != kNoShell) grown(a, node);
   Call c;
   c.at = a.begin;
   subscript(value, c);

@@ -71,6 +71,7 @@ struct State {
   std::size_t budget = 8 * 1024 * 1024;                // bytes of folded values; beyond it nothing is known
   std::size_t steps = 400000;                          // nodes looked at again for calls and evaluated texts
   bool exhausted = false;
+  std::size_t programs = 0;  // said to be started
 };
 
 class Analyser {
@@ -109,6 +110,10 @@ class Analyser {
   void say(FactKind kind, std::string name, std::string detail, std::uint32_t at);
   void construct(std::string_view name, std::string detail, const Call& c) {
     say(FactKind::kConstruct, std::string(name), std::move(detail), c.at);
+  }
+  // Only where a profile has a single process does it matter, and there a few say as much as all.
+  void starts_program(std::string_view what, const Call& c) {
+    if (st_.programs++ < 64) construct("starts-program", std::string(what), c);
   }
   void evaluate_text(std::string text, const Call& c, Fields arguments = {});
 
@@ -151,6 +156,23 @@ class Analyser {
   void declare(Args words, const Call& c);
   void special_variable(std::string_view name, const Field& value, std::uint32_t at);
 
+  // facts_made.cc: programs whose text the script makes: makefiles, files it wrote, calculators that start commands
+  bool makefile(Args words, const Call& c);
+  void make_text(std::string_view text, const Call& c);
+  std::optional<Field> text_of(const Field& file);
+  bool written_program(const std::string& kind, Args words, const Call& c);
+  void calculator(Args words, const Call& c);
+  void run_parts(Args words, const Call& c);
+  void python_module(Args words, std::size_t at, const Call& c);
+
+  // facts_people.cc: what a script decides and carries
+  void decisions(ShellId node);
+  void carried(std::string_view name, const Field& value, std::uint32_t at);
+  void grown(const ShellAssignment& a, ShellId node);
+  void computed_input(ShellId word, std::uint32_t at);
+  void shown(Args words, const Call& c);
+  void tested_paths(Args words, const Call& c);
+
   // facts_programs.cc: awk and sed
   void text_tool(const std::string& name, Args words, const Call& c);
   void awk_program(const Field& program, std::string_view name, bool outside, const Call& c);
@@ -158,8 +180,11 @@ class Analyser {
 
   // facts_files.cc, facts_hosts.cc: paths and hosts of well-known commands
   void files(const std::string& name, Args words, const Call& c);
+  void output_files(const std::string& name, Args words, const Call& c);
+  void other_files(Args words, const Call& c);
   void read_path(const Field& f, const Call& c);
   void write_path(const Field& f, const Call& c);
+  void shown_file(const Field& f, const Call& c);
   void recursive(std::string_view construct_name, const Field& target, const Call& c);
   std::string target_class(const Field& f) const;
   void hosts(const std::string& name, Args words, const Call& c);
@@ -169,6 +194,7 @@ class Analyser {
   void look_for_bombs();
   void endless_loop(ShellId node);
   bool condition_stays(ShellId node) const;
+  bool calls_itself(ShellId function) const;
 
   bool reads_stdin(const std::string& name, Args words) const;
 
@@ -192,6 +218,8 @@ bool is_shell(std::string_view name);
 bool is_interpreter(std::string_view name);
 bool is_network(std::string_view name);
 bool is_decoder(std::string_view name);
+bool is_builtin(std::string_view name);     // bash does it itself, without another process
+bool is_everyday(std::string_view name);    // a command whose name means the same to everybody: ls, cat, sudo
 bool acts_on_input(std::string_view name);  // programs to which a pipe brings commands
 std::string known_program(
     std::string_view pattern);  // which program a pattern such as /bin/s[h] means; empty: none known

@@ -80,6 +80,27 @@ void Analyser::look_for_bombs() {
   }
 }
 
+// f() { local s="$1$1"; f "$s"; }: the call stands in the body itself, behind nothing that might not happen or end it.
+bool Analyser::calls_itself(ShellId function) const {
+  const ShellNode& f = s_.nodes[function];
+  for (ShellId n = function + 1; n < f.after && n < function + 200; ++n) {
+    const ShellNode& node = s_.nodes[n];
+    if (node.kind != ShellNodeKind::kSimple || node.word_count == 0) continue;
+    auto name = s_.plain(node.words);
+    if (name && one_of(*name, " return exit exec break ")) return false;
+    if (name && *name == f.name) {
+      for (ShellId up = node.parent; up != kNoShell && up != function; up = s_.nodes[up].parent) {
+        const ShellNode& p = s_.nodes[up];
+        bool plain =
+            p.kind == ShellNodeKind::kGroup || (p.kind == ShellNodeKind::kPipeline && p.op == ';' && !p.background);
+        if (!plain) return false;
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
 // while [ $i -lt 10 ]; do echo $i; done: a test of variables that the body only reads.
 bool Analyser::condition_stays(ShellId node) const {
   const ShellNode& n = s_.nodes[node];
@@ -99,12 +120,27 @@ bool Analyser::condition_stays(ShellId node) const {
   for (const auto& [name, body_of] : st_.functions)
     if (rest.find(name) != rest.npos) return false;
   bool any = false;
+  // while [ $i -gt 0 ]; do i=$((i+1)): each turn leads further away.
+  auto moves_away = [&](std::string_view name) {
+    bool up = test.find(" -gt ") != test.npos || test.find(" -ge ") != test.npos,
+         down = test.find(" -lt ") != test.npos || test.find(" -le ") != test.npos;
+    if (n.kind == ShellNodeKind::kUntil) std::swap(up, down);
+    std::string body_text;
+    for (char ch : rest)
+      if (ch != ' ' && ch != '$') body_text += ch;
+    std::string set = cat(name, "=");
+    std::size_t first = body_text.find(set);
+    if (first == std::string::npos || body_text.find(set, first + 1) != std::string::npos) return false;
+    std::string_view step = std::string_view(body_text).substr(first + set.size());
+    return (up && step.starts_with(cat("((", name, "+"))) || (down && step.starts_with(cat("((", name, "-")));
+  };
   for (std::size_t at = test.find('$'); at != test.npos; at = test.find('$', at + 1)) {
     std::size_t begin = at + 1 + (at + 1 < test.size() && test[at + 1] == '{' ? 1 : 0), end = begin;
     while (end < test.size() && is_word_char(test[end])) ++end;
     std::string_view name = test.substr(begin, end - begin);
     if (name.empty()) return false;
     any = true;
+    if (moves_away(name)) return true;
     for (std::size_t i = rest.find(name); i != rest.npos; i = rest.find(name, i + 1)) {
       bool whole = (i == 0 || !is_word_char(rest[i - 1])) &&
                    (i + name.size() == rest.size() || !is_word_char(rest[i + name.size()]));
@@ -125,6 +161,13 @@ void Analyser::endless_loop(ShellId node) {
     std::size_t a = head.find(';'), b = head.find(';', a == std::string_view::npos ? a : a + 1);
     std::string_view condition = b == std::string_view::npos ? "x" : trim(head.substr(a + 1, b - a - 1));
     endless = condition.empty() || condition == "1" || condition == "true";
+    // i > 0; i++ and i < 9; i--
+    std::string_view step = b == std::string_view::npos ? std::string_view() : trim(head.substr(b + 1));
+    bool up = step.find("++") != step.npos || step.find("+=") != step.npos,
+         down = step.find("--") != step.npos || step.find("-=") != step.npos;
+    std::size_t sign = condition.find_first_of("<>");
+    if (sign != condition.npos && sign > 0 && step.find(trim(condition.substr(0, sign))) != step.npos)
+      endless = endless || (condition[sign] == '>' && up) || (condition[sign] == '<' && down);
     first = false;
   }
   std::size_t seen = 0;

@@ -73,7 +73,7 @@ void Analyser::declare(Args words, const Call& c) {
     value.text = f.text.substr(equals + 1);
     value.origin = "";
     // The origin belongs to the value when the name is in front of it.
-    if (!value.known && value.text == kUnknown && c.node != kNoShell) {
+    if (!value.known && value.text.find(kUnknown) != std::string::npos && c.node != kNoShell) {
       const ShellNode& n = s_.nodes[c.node];
       for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
         const ShellWord& word = s_.words[w];
@@ -224,7 +224,8 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     }
     return true;
   }
-  if (name == "let" || name == "test" || name == "[") {
+  if (name == "test" || name == "[") tested_paths(words, c);
+  if (name == "let" || name == "test" || name == "[" || name == "wait" || name == "getopts") {
     for (const Field& f : words.subspan(1))
       if (std::size_t at = std::min(f.text.find("[$("), f.text.find("[`")); at != std::string::npos) {
         construct("subscript-injection", f.text, c);

@@ -181,7 +181,7 @@ bool Analyser::interpreter(const std::string& name, Args words, const Call& c) {
       {" Rscript julia guile jrunscript ", " -e -c "},
       {" octave ", " --eval "},
       {" osascript ", " -e "},
-      {" vim vi nvim ex view ", " -c --cmd "},
+      {" vim vi nvim ex view ", " -c --cmd -sc -Esc -esc -sEc "},
       {" emacs ", " --eval "},
       {" make gmake ", " --eval "}};
   for (const auto& [names, options] : kCode) {
@@ -200,15 +200,14 @@ bool Analyser::interpreter(const std::string& name, Args words, const Call& c) {
       if (!w.starts_with('-') && kind != "make" && kind != "vim" && kind != "vi") break;
     }
   }
-  if ((kind == "make" || kind == "gmake") && c.input != nullptr && c.input->has_value()) {
-    for (std::string_view line : split((**c.input).text, '\n')) {
-      if (!line.starts_with('\t')) continue;
-      std::string recipe(line.substr(1));
-      for (std::size_t at = 0; (at = recipe.find("$$", at)) != std::string::npos; ++at) recipe.erase(at, 1);
-      evaluate_text(recipe, c);
-    }
+  if (kind == "make" || kind == "gmake") {
+    if (!makefile(words, c) && c.input != nullptr && c.input->has_value()) make_text((**c.input).text, c);
     return true;
   }
+  if (kind == "dc") return calculator(words, c), true;
+  if (kind == "python" || kind == "pypy")
+    for (std::size_t i = 1; i < words.size() && words[i].text.starts_with('-'); ++i)
+      if (words[i].text == "-m") python_module(words, i + 1, c);
   bool takes_code = one_of(kind,
                            " python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect guile octave julia "
                            "at batch ed ex vim bc ");
@@ -221,6 +220,7 @@ bool Analyser::interpreter(const std::string& name, Args words, const Call& c) {
     else
       construct("pipe-to-interpreter", cat(source_of(in), ": ", name), c);
   }
+  if (takes_code && !one_of(kind, " at batch ed ex vim bc ") && written_program(kind, words, c)) return true;
   for (std::size_t i = 1; i < words.size(); ++i)
     if (words[i].process != kNoShell && takes_code && i == 1)
       construct("pipe-to-interpreter", cat(source_of(words[i]), ": ", name), c);

@@ -18,7 +18,7 @@ unsigned kinds_of(const std::string& name) {
     add(kBuiltin,
         "eval source . alias cd pushd declare local export readonly typeset read mapfile readarray printf set shift "
         "unset trap "
-        "enable history bind complete compgen let test [ hash");
+        "enable history bind complete compgen let test [ hash wait getopts");
     add(kWrapper,
         "command builtin exec nohup setsid nice ionice chrt taskset stdbuf timeout env sudo doas su pkexec runuser "
         "strace ltrace watch "
@@ -35,7 +35,7 @@ unsigned kinds_of(const std::string& name) {
         "pypy pypy3 perl "
         "perl5 ruby node nodejs deno bun php lua luajit lua5.3 lua5.4 tclsh wish expect guile awk gawk mawk nawk sed "
         "gsed Rscript octave julia "
-        "osascript jshell jrunscript ed ex vim vi nvim emacs view at batch bc crontab make gmake");
+        "osascript jshell jrunscript ed ex vim vi nvim emacs view at batch bc dc crontab make gmake");
     add(kByOption,
         "tar bsdtar gtar git rsync zip split sort man less more vim vi nvim ex gdb make gmake scp sftp ssh wget apt "
         "apt-get tcpdump nmap mysql sqlite3 "
@@ -50,7 +50,10 @@ unsigned kinds_of(const std::string& name) {
         "readlink md5sum sha1sum sha256sum base64 rsync scp find mkfifo mknod chattr setfacl setfattr source . cpio "
         "fallocate "
         "iconv tr rev od jq column bzip2 xz gunzip unzip nano vim vi ed ex patch openssl gpg git sponge xargs visudo "
-        "ncat less mapfile");
+        "ncat less mapfile shuf strace ltrace gcc g++ cc clang clang++ tcc rustc ld as sqlite3 script ssh-keygen "
+        "tcpdump "
+        "tshark dumpcap rename prename mmv 7z ar gpg2 aria2c perf gtime pandoc dot xmllint bison flex wget2 nmap "
+        "masscan");
     add(kHosts,
         "curl wget wget2 aria2c nc ncat netcat socat telnet ftp sftp tftp scp ssh rsync lftp git ping ping6 dig host "
         "nslookup nmap traceroute "
@@ -81,6 +84,10 @@ std::string Analyser::command_name(const Field& f, const Call& c) {
       slash + 1 < f.text.size())
     return f.text.substr(slash + 1);
   if ((f.taint & kSelf) != 0) return "$0";
+  if (f.origin == "_") {  // the last word of the command before
+    construct("dynamic-command", "the last word of the command before", c);
+    return {};
+  }
   std::string why = (f.taint & kNetwork) != 0        ? "from the network"
                     : (f.taint & kDecoded) != 0      ? "decoded"
                     : (f.taint & kSubstitution) != 0 ? "output of a command"
@@ -100,6 +107,10 @@ void Analyser::run_command(Args words, Call c) {
     detail = cat(name, std::string_view(detail).substr(std::min(detail.size(), words[0].text.size())));
   say(FactKind::kCommand, name.empty() ? std::string(kUnknown) : name, std::move(detail), c.at);
   if (name.empty()) return;
+  // $0 with -c is the shell that runs the script, when it is run by its text.
+  if (name == "$0" && words.size() > 2 && words[1].text.starts_with("-") &&
+      words[1].text.find('c') != std::string::npos)
+    return shell_program("bash", words, c);
   if ((words[0].known || words[0].text.starts_with("/proc/")) &&
       (words[0].text.starts_with("/proc/") || words[0].text.find("/../") != std::string::npos))
     construct("odd-command-path", words[0].text, c);
@@ -116,15 +127,35 @@ void Analyser::run_command(Args words, Call c) {
       }
     }
   if (words[0].text == name && !st_.functions.empty() && c.depth == 0 && call_function(name, words)) return;
+  if (words[0].text != name || !is_builtin(name)) starts_program(name, c);
   if (words[0].text.find('/') != std::string::npos && run_written_file(words[0], c)) return;
+  if (name == "echo" || name == "printf") shown(words, c);
   unsigned k = kinds_of(name);
-  if (k == 0) return;
+  if (k == 0) return other_files(words, c);
   if ((k & kBuiltin) != 0 && shell_builtin(name, words, c)) return;
   if ((k & kInterpreter) != 0) interpreter(name, words, c);
   if ((k & kByOption) != 0) runs_program_by_option(name, words, c);
   if ((k & kFiles) != 0) files(name, words, c);
   if ((k & kHosts) != 0) hosts(name, words, c);
   if ((k & kWrapper) != 0) wrapper(name, words, c);
+}
+
+// A program nobody here knows: a path outside that it is given is taken to be read.
+void Analyser::other_files(Args words, const Call& c) {
+  static constexpr std::string_view kQuiet =
+      " echo printf true false : test [ ] exit return which type basename dirname realpath pwd sleep seq expr logger "
+      "date cd pushd popd "
+      "break continue shift wait jobs fg bg times umask ulimit let getopts shopt tput clear kill trap set unset ";
+  if (words.empty() || one_of(words[0].text, kQuiet) || st_.functions.contains(words[0].text)) return;
+  for (std::size_t i = 1; i < words.size() && i < 64; ++i) {
+    Field f = words[i];
+    if (f.text.starts_with('-')) {
+      std::size_t equals = f.text.find('=');
+      if (equals == std::string::npos) continue;
+      f.text = f.text.substr(equals + 1);
+    }
+    if (f.known && (f.text.starts_with('/') || f.text.starts_with("~/"))) read_path(f, c);
+  }
 }
 
 bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
@@ -136,12 +167,17 @@ bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
     if (i < words.size()) run_command(words.subspan(i), inner);
   };
   if (name == "busybox" || name == "toybox") return rest_from(1), true;
+  if (name == "run-parts") return run_parts(words, c), true;
   if (name == "watch" || name == "parallel") {
     std::size_t i = 1;
     while (i < words.size() && words[i].text.starts_with('-'))
       i += one_of(words[i].text, " -n --interval -j --jobs -S -a -I ") ? 2 : 1;
     Field code;
-    for (bool first = true; i < words.size() && words[i].text != ":::"; ++i, first = false) {
+    if (name == "parallel" && i < words.size() && words[i].text.starts_with(":::")) {  // each argument is a command
+      for (++i; i < words.size(); ++i) code_from(words[i], name, c);
+      return true;
+    }
+    for (bool first = true; i < words.size() && !words[i].text.starts_with(":::"); ++i, first = false) {
       code.text += (first ? "" : " ") + words[i].text;
       code.known = code.known && words[i].known;
       code.taint |= words[i].taint;
@@ -164,7 +200,7 @@ bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
       {" stdbuf ", " -i -o -e ", 0},
       {" strace ltrace ", " -o -e -E -p -s -u -a -I -O -b -P -S -X -U ", 0},
       {" flock ", " -w -E --timeout ", 1},
-      {" chroot setarch ", " --userspec --groups ", 1},
+      {" chroot ", " --userspec --groups ", 1},
       {" nsenter unshare ", " -t -S -G --target ", 0},
       {" exec ", " -a ", 0},
       {" ssh ", " -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B ", 1},
@@ -212,6 +248,10 @@ bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
       continue;
     }
     if (!w.starts_with('-') || w == "-") {
+      // The kind of machine may stand first, or be left out.
+      if (name == "setarch" &&
+          one_of(w, " x86_64 i386 i486 i586 i686 linux32 linux64 uname26 aarch64 arm armv7l ppc s390x "))
+        continue;
       if (skip == 0) break;
       --skip;
       continue;

@@ -36,7 +36,80 @@ std::string_view valued_options(std::string_view name) {
   return "";
 }
 
+// Options whose value is a file that is written: short ones by their letter, also at the end of a cluster (-uo FILE),
+// long ones by any beginning that says which (--outp FILE).
+struct Outputs {
+  std::string_view names, letters, words;
+};
+constexpr Outputs kOutputs[] = {
+    {" sort shuf iconv gpg gpg2 strace ltrace time gtime pandoc dot xmllint objcopy ld as c++ clang clang++ gcc g++ cc "
+     "tcc rustc bison flex "
+     "yacc tree msgfmt ",
+     "o", " --output --output-file "},
+    {" curl ", "oDc", " --output --dump-header --cookie-jar --trace --trace-ascii --stderr --etag-save "},
+    {" wget wget2 ", "OoaP", " --output-document --output-file --append-output --directory-prefix --save-cookies "},
+    {" aria2c ", "od", " --out --dir --log "},
+    {" tcpdump tshark dumpcap ", "w", " --write "},
+    {" ssh-keygen ", "f", ""},
+    {" csplit ", "f", " --prefix "},
+    {" cp mv ln install ", "t", " --target-directory "},
+    {" perf ", "o", " --output "},
+    {" patch ", "or", " --output --reject-file "},
+    {" go ", "o", ""},
+    {" rsync ", "", " --log-file --backup-dir --partial-dir --temp-dir "},
+    {" gawk awk ", "", " --dump-variables --profile --pretty-print --lint "},
+    {" git ", "o", " --output --separate-git-dir "},
+    {" unzip 7z ", "d", ""},
+    {" screen ", "", " -Logfile "},
+};
+// Single words in front of a file, as openssl and nmap have them.
+constexpr std::pair<std::string_view, std::string_view> kWordOptions[] = {
+    {" openssl ", " -out -keyout -writerand -certout "},
+    {" nmap masscan ", " -oN -oX -oG -oA -oS "},
+    {" keytool ", " -keystore -file "},
+    {" ffmpeg convert magick ", " -report "},
+};
+
+// How many letters of `word` are the option's name, when it is an output option of the program; 0: it is none.
+std::size_t output_option(std::string_view name, std::string_view word) {
+  for (const auto& [names, words] : kWordOptions)
+    if (one_of(name, names) && one_of(word, words)) return word.size();
+  for (const Outputs& o : kOutputs) {
+    if (!one_of(name, o.names)) continue;
+    if (word.starts_with("--")) {
+      std::string_view option = word.substr(0, word.find('='));
+      if (option.size() < 4) continue;
+      for (std::size_t at = o.words.find(option); at != o.words.npos; at = o.words.find(option, at + 1))
+        if (at > 0 && o.words[at - 1] == ' ') return option.size();
+    } else if (word.size() > 1 && word[0] == '-' && !o.letters.empty()) {
+      // -oFILE, -o FILE, -uo FILE: what stands before the letter are letters of other options.
+      std::size_t at = word.find_first_of(o.letters, 1);
+      // -qO/etc/x: behind the letter there is a path, or nothing.
+      bool cluster =
+          at != word.npos && (at == 1 || at + 1 == word.size() || word[at + 1] == '/' || word[at + 1] == '~');
+      for (std::size_t i = 1; cluster && i < at; ++i) cluster = isalpha(static_cast<unsigned char>(word[i])) != 0;
+      if (cluster) return at + 1;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+void Analyser::output_files(const std::string& name, Args words, const Call& c) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i].text;
+    if (w == "--") break;
+    std::size_t option = w.size() > 1 && w[0] == '-' ? output_option(name, w) : 0;
+    if (option == 0 || (name == "curl" && w == "-O")) continue;
+    Field file = option < w.size() ? words[i] : i + 1 < words.size() ? words[i + 1] : Field{};
+    if (option < w.size()) {
+      file.text = w.substr(option + (w[option] == '=' ? 1 : 0));
+      if (!file.known && file.text.starts_with(kUnknown)) file.origin = file.outside;
+    }
+    if (!file.text.empty() && file.text != "-") write_path(file, c);
+  }
+}
 
 void Analyser::read_path(const Field& f, const Call& c) {
   if (!f.known) {
@@ -58,7 +131,16 @@ void Analyser::read_path(const Field& f, const Call& c) {
   if (interesting(path)) say(FactKind::kReadPath, std::move(path), "", c.at);
 }
 
+// What the whole content of a file is shown or taken by, when only the environment says which file.
+void Analyser::shown_file(const Field& f, const Call& c) {
+  if (!f.known && !f.origin.empty() && f.text == kUnknown && f.process == kNoShell)
+    construct("read-by-environment", cat("$", f.origin), c);
+}
+
 void Analyser::write_path(const Field& f, const Call& c) {
+  bool nothing =
+      f.known && (one_of(f.text, " /dev/null /dev/stdout /dev/stderr /dev/tty ") || f.text.starts_with("/dev/fd/"));
+  if (!nothing && !f.text.empty()) construct("writes-file", f.text.substr(0, 200), c);
   if (!f.known) {
     if (!f.origin.empty() && f.text.starts_with(kUnknown))
       return construct("write-by-environment", cat("$", f.origin), c);
@@ -67,6 +149,13 @@ void Analyser::write_path(const Field& f, const Call& c) {
   }
   if (f.text.empty()) return;
   std::string path = normalise_path(f.text, st_.folder);
+  // A part of the name that begins with a dot: ls does not show it.
+  for (std::size_t at = 0; at < path.size();
+       at = path.find('/', at) == std::string::npos ? path.size() : path.find('/', at) + 1)
+    if (path[at] == '.' && at + 1 < path.size() && path[at + 1] != '.' && path[at + 1] != '/') {
+      construct("hidden-file", path, c);
+      break;
+    }
   if (path.starts_with(".git/hooks/") || path.find("/.git/hooks/") != std::string::npos)
     return say(FactKind::kWritePath, std::move(path), "", c.at);
   if (!interesting(path)) return;
@@ -110,6 +199,7 @@ void Analyser::recursive(std::string_view construct_name, const Field& target, c
 }
 
 void Analyser::files(const std::string& name, Args words, const Call& c) {
+  output_files(name, words, c);
   std::vector<const Field*> operands;
   std::string flags;  // the letters of short options, and long ones between spaces
   std::string_view valued = valued_options(name);
@@ -125,29 +215,17 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
         flags += cat(" ", w, " ");
       else
         flags += w.substr(1);
-      bool out = (one_of(name, " sort curl wget gcc cc ") &&
-                  (w == "-o" || w == "--output" || w == "-O" || w == "--output-document" || w == "-P")) ||
-                 (one_of(name, " cp mv ln install ") && (w == "-t" || w == "--target-directory"));
-      if (name == "curl" && w == "-O") out = false;
+      bool out = !(name == "curl" && w == "-O") && output_option(name, w) == w.size();
       if (out && i + 1 < words.size()) output = &words[i + 1];
       if ((!valued.empty() && one_of(w, valued)) || out) ++i;
     } else {
       operands.push_back(&words[i]);
     }
-    if (w.size() < 3 || w[0] != '-') continue;
-    std::size_t from = 0;  // where a file's name begins in this very word
-    for (std::string_view prefix : {"--output=", "--output-document=", "--target-directory="})
-      if (w.starts_with(prefix)) from = prefix.size();
-    if ((name == "sort" || name == "wget" || name == "curl") && (w[1] == 'o' || (w[1] == 'O' && name == "wget")))
-      from = 2;
-    if (from == 0) continue;
-    Field rest = word;
-    rest.text = w.substr(from);
-    write_path(rest, c);
   }
+  if (one_of(name, " cat tac head tail less more nl od hexdump xxd strings base64 base32 rev "))
+    for (const Field* f : operands) shown_file(*f, c);
   bool recurse = flags.find('r') != std::string::npos || flags.find('R') != std::string::npos ||
                  flags.find("--recursive") != std::string::npos;
-  if (output != nullptr && output->text != "-") write_path(*output, c);
   if (name == "rm" || name == "unlink" || name == "rmdir" || name == "shred") {
     bool letters = false;  // -r among short options, not a letter of a long one
     for (const Field& f : words.subspan(1))
@@ -187,6 +265,11 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
         (operands[0]->text.starts_with("root") || operands[0]->text.starts_with("0")))
       construct("chown-root", joined(words), c);
   } else if (name == "dd") {
+    std::string all = joined(words);
+    for (std::string_view device : {"if=/dev/zero", "if=/dev/urandom", "if=/dev/random"})
+      if (all.find(device) != std::string::npos && all.find("count=") == std::string::npos &&
+          all.find(" of=") != std::string::npos)
+        construct("endless-copy", all, c);
     for (const Field& f : words.subspan(1)) {
       Field value = f;
       if (f.text.starts_with("of="))
@@ -246,10 +329,25 @@ void Analyser::files(const std::string& name, Args words, const Call& c) {
     }
   } else if (one_of(name, " grep egrep fgrep rg jq tr ")) {
     for (std::size_t i = 1; i < operands.size(); ++i) read_path(*operands[i], c);
+  } else if (one_of(name, " rename prename mmv ")) {
+    for (const Field* f : operands) write_path(*f, c);
+  } else if (one_of(name, " zip 7z ar sqlite3 script ssh-keygen ")) {
+    // The first file is the one that is made.
+    std::size_t first = one_of(name, " 7z ar ") ? 1 : 0;
+    for (std::size_t i = 1; name == "script" && i + 1 < words.size(); ++i)  // script -c COMMAND FILE
+      if (words[i].text == "-c" || words[i].text == "-qc") first = 1;
+    if (first < operands.size() && operands[first]->text != ":memory:" && name != "ssh-keygen")
+      write_path(*operands[first], c);
+    for (std::size_t i = first + 1; i < operands.size() && name != "sqlite3"; ++i) read_path(*operands[i], c);
+    if (name == "sqlite3" && !operands.empty()) read_path(*operands[0], c);
+  } else if (name == "openssl") {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i)
+      if (one_of(words[i].text, " -in -inkey -CAfile -cert -key -kfile "))
+        read_path(words[i + 1], c), shown_file(words[i + 1], c);
   } else if (name == "uniq" || name == "split" || name == "xxd" || name == "iconv") {
     if (!operands.empty()) read_path(*operands[0], c);
     if (operands.size() > 1 && name != "iconv") write_path(*operands[1], c);
-  } else if (one_of(name, " tar bsdtar zip gzip bzip2 xz unzip gunzip cpio ")) {
+  } else if (one_of(name, " tar bsdtar gzip bzip2 xz unzip gunzip cpio ")) {
     for (const Field* f : operands) {
       if (name == "tar" && f == operands[0] && operands.size() > 1 && !f->text.starts_with('/')) continue;
       read_path(*f, c);

@@ -121,7 +121,17 @@ void Analyser::text_tool(const std::string& name, Args words, const Call& c) {
   for (const Field& f : words) outside = outside || !f.outside.empty();
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i].text;
-    if (w == "-f" || w == "--file" || w.starts_with("--file=")) return;
+    if (w == "-f" || w == "--file" || w.starts_with("--file=") || (w.starts_with("-f") && w.size() > 2 && awk)) {
+      Field file = w == "-f" || w == "--file" ? i + 1 < words.size() ? words[i + 1] : Field{} : words[i];
+      if (w.size() > 2 && w != "--file") file.text = w.substr(w.starts_with("--") ? 7 : 2);
+      bool input = (file.text == "-" || file.text == "/dev/stdin") && c.input != nullptr;
+      std::optional<Field> program = input ? *c.input : text_of(file);
+      if (program && (program->known || program->text != kUnknown))
+        awk ? awk_program(*program, name, outside, c) : sed_program(*program, c);
+      else if (program)
+        construct("pipe-to-interpreter", cat("output: ", name), c);
+      return;
+    }
     if (awk && (w == "-F" || w == "-v")) {
       ++i;
     } else if (w == "-e" || w == "--expression" || (!awk && (w == "-ne" || w == "-re" || w == "-Ee" || w == "-ie"))) {

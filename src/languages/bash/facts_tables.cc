@@ -74,8 +74,29 @@ bool is_decoder(std::string_view name) {
   return words.contains(name);
 }
 
+bool is_builtin(std::string_view name) {
+  static const Words words = words_of(
+      ". : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo "
+      "enable eval exec exit "
+      "export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read "
+      "readarray readonly return "
+      "set shift shopt source suspend test times trap true type typeset ulimit umask unalias unset wait");
+  return words.contains(name);
+}
+
+bool is_everyday(std::string_view name) {
+  static const Words words = words_of(
+      "ls cat cd rm cp mv ln mkdir rmdir touch chmod chown ps kill top grep egrep sed awk find sort head tail less "
+      "more echo printf pwd "
+      "sudo su ssh scp curl wget git python python3 pip node npm bash sh vim nano man df du tar zip unzip ping whoami "
+      "id date env "
+      "export alias source test true false apt apt-get make gcc read exit type which");
+  return words.contains(name);
+}
+
 bool acts_on_input(std::string_view name) {
-  static const Words words = words_of("xargs parallel source . eval at batch ssh read mapfile crontab stdin busybox");
+  static const Words words =
+      words_of("xargs parallel source . eval at batch ssh read mapfile crontab stdin busybox make gmake");
   return words.contains(name) || is_interpreter(name);
 }
 

@@ -29,6 +29,11 @@ std::optional<Field> Analyser::input_of(ShellId node) {
 // What a pipe brings matters to programs that run what they read.
 void Analyser::pipeline(ShellId node) {
   std::vector<ShellId> all = stages(node);
+  if (all.size() > 1 || s_.nodes[node].background) {
+    Call c;
+    c.at = s_.nodes[node].begin;
+    starts_program(all.size() > 1 ? "a pipe" : "&", c);
+  }
   if (all.size() < 2) return;
   if (all.size() > 16) all.resize(16);
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -84,10 +89,18 @@ void Analyser::simple(ShellId node) {
   c.input = &input;
   most_alternatives_ = 1;
   Fields words;
+  auto first = s_.plain(n.words);
+  bool declares = first && one_of(*first, " local declare export readonly typeset ");
+  // name=$x behind these is not split, as it is not in an assignment.
+  auto sets_variable = [&](ShellId word) {
+    const ShellWord& w = s_.words[word];
+    return w.count > 1 && s_.parts[w.parts].kind == ShellPartKind::kLiteral &&
+           s_.parts[w.parts].text.find('=') != std::string_view::npos;
+  };
   for (alternative_ = 0; alternative_ < most_alternatives_ && alternative_ < 8; ++alternative_) {
     words.clear();
     for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
-      expand_into(w, true, words);
+      expand_into(w, !(declares && sets_variable(w)), words);
       if (words.size() > 4096) break;
     }
     std::size_t most = most_alternatives_;
@@ -151,10 +164,18 @@ void Analyser::redirects(ShellId node) {
         host(h, c);
         continue;
       }
-      if (r.op == ShellRedirectOp::kRead || r.op == ShellRedirectOp::kReadDup)
+      if (r.op == ShellRedirectOp::kRead || r.op == ShellRedirectOp::kReadDup) {
         read_path(f, c);
-      else
+        if (r.op == ShellRedirectOp::kRead) shown_file(f, c);
+      } else {
         write_path(f, c);
+        // cat /dev/urandom > file
+        for (ShellId w = n.words; n.kind == ShellNodeKind::kSimple && w < n.words + std::min<ShellId>(n.word_count, 8);
+             ++w)
+          if (auto word = s_.plain(w); word && one_of(*word, " /dev/zero /dev/urandom /dev/random ") &&
+                                       one_of(s_.plain(n.words).value_or(""), " cat tac od xxd hexdump base64 "))
+            construct("endless-copy", std::string(*word), c);
+      }
     }
     alternative_ = 0;
   }

@@ -151,7 +151,8 @@ void Analyser::expand_parts(std::span<const ShellPart> parts, bool split, Fields
     started = true;
   };
   auto value = [&](const Field& f, bool quoted) {
-    if (quoted || !split || !f.known) {
+    bool pieces = !f.known && f.process == kNoShell && f.text.find(' ') != std::string::npos;
+    if (quoted || !split || (!f.known && !pieces)) {
       if (quoted || !split || !f.text.empty()) append(f);
       return;
     }
@@ -164,6 +165,11 @@ void Analyser::expand_parts(std::span<const ShellPart> parts, bool split, Fields
       if (to > at) {
         Field piece = f;
         piece.text = f.text.substr(at, to - at);
+        if (pieces) {  // "touch $…": the first word is known all the same
+          piece.known = piece.text.find(kUnknown) == std::string::npos;
+          piece.origin = piece.text.starts_with(kUnknown) ? f.outside : std::string();
+          if (piece.known) piece.outside.clear();
+        }
         piece.glob = piece.glob || piece.text.find_first_of("*?[") != std::string::npos;
         append(piece);
       }
@@ -206,6 +212,7 @@ void Analyser::expand_parts(std::span<const ShellPart> parts, bool split, Fields
       }
       case ShellPartKind::kArithmetic: {
         auto n = number(p.first);
+        if (p.first != kNoShell) computed_input(p.first, p.begin);
         Field f = n ? Field{} : unknown();
         if (n) f.text = cat(*n);
         append(f);
