@@ -112,8 +112,62 @@ void Walk::code(const Model::Call& call, std::size_t i, NodeId n) {
     construct("constant-code", call.path, n);
     nested(v.text, n);
   } else if (v.kind == Value::kUnknown || v.kind == Value::kPrefix || v.kind == Value::kPath) {
-    construct("dynamic-code", call.path, n);
+    construct(plain_eval(n) && only_computes() ? "computed-expression" : "dynamic-code", call.path, n);
   }
+}
+
+// eval(x), spelled so, of names that are declared here: not one of whoever runs the source.
+bool Walk::plain_eval(NodeId n) {
+  std::vector<NodeId> given = model_.arguments_of(n);
+  if (model_.kind(n) != K::kCall || tree().text(model_.callee_of(n)) != "eval" || given.size() != 1) return false;
+  if (declared_.empty())
+    for (NodeId d = 0; d < tree().size(); ++d)
+      if (model_.kind(d) == K::kIdentifier && model_.is_declaration(d)) declared_.insert(tree().text(d));
+  for (NodeId c = given[0]; c < tree().end_of(given[0]); ++c)
+    if (model_.kind(c) == K::kIdentifier && !declared_.contains(tree().text(c))) return false;
+  return true;
+}
+
+// Nothing in the source is, makes or brings a text that could be code: then eval only computes with the operators and
+// numbers it is given, as calculators do.
+bool Walk::only_computes() {
+  if (only_computes_) return *only_computes_;
+  only_computes_ = false;
+  std::string_view all = tree().text();
+  // Texts made of anything but texts: [] + {} and numbers in base 36 spell words, too.
+  for (std::string_view made :
+       {"[]+", "[] +", "+[]", "+ []", "![]", "{}+", "+{}", "+ {}", "toString(3", "toString(2", "RegExp"})
+    if (all.find(made) != all.npos) return false;
+  static constexpr std::string_view kBring =
+      " atob btoa Buffer fromCharCode fromCodePoint unescape decodeURIComponent decodeURI TextDecoder require process "
+      "module global "
+      "globalThis window self document location prompt fetch XMLHttpRequest WebSocket Deno Bun readline fs raw source "
+      "name message stack "
+      "constructor prototype __proto__ arguments caller callee ";
+  for (NodeId n = 0; n < tree().size(); ++n) {
+    K kind = model_.kind(n);
+    if (kind == K::kString || kind == K::kTemplate) {
+      std::string_view text = tree().text(n);
+      if (text.find('\\') != text.npos || text.find("${") != text.npos) return false;
+      for (std::size_t at = text.find('('); at != text.npos; at = text.find('(', at + 1))
+        if (at > 0 && is_word_char(text[at - 1])) return false;
+      std::size_t run = 0;  // letters in one piece: a word of a message has few
+      for (char c : text) {
+        run = is_word_char(c) ? run + 1 : 0;
+        if (run > 24) return false;
+      }
+      if (text.find("__") != text.npos || text.find("import") != text.npos || text.find("=>") != text.npos)
+        return false;
+    } else if (kind == K::kImport || kind == K::kImportStatement || kind == K::kWith || kind == K::kThis) {
+      return false;
+    } else if (tree()[n].named && tree().text(n).size() < 24 && tree().end_of(n) == n + 1 && !tree().text(n).empty() &&
+               is_word_char(tree().text(n)[0])) {
+      std::string word = cat(" ", tree().text(n), " ");
+      if (kBring.find(word) != kBring.npos) return false;
+    }
+  }
+  only_computes_ = true;
+  return true;
 }
 
 bool Walk::runs_code(const Model::Call& call, NodeId n) {

@@ -1,8 +1,10 @@
 // Turns the meaning of a source (facts_model.h) into facts.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "languages/fact_list.h"
@@ -40,6 +42,8 @@ class Walk {
   bool loads_module(const Model::Call& call, NodeId n);
   bool runs_code(const Model::Call& call, NodeId n);
   void code(const Model::Call& call, std::size_t argument, NodeId n);
+  bool plain_eval(NodeId n);
+  bool only_computes();
   void nested(std::string source, NodeId n);
   void commands(const Model::Call& call, NodeId n);
   void files(const Model::Call& call, NodeId n);
@@ -63,6 +67,8 @@ class Walk {
   std::vector<NodeId> csrf_;
   std::uint32_t method_override_ = 0;  // where the last one is
   std::unordered_map<std::string, int> uses_;
+  std::optional<bool> only_computes_;
+  std::unordered_set<std::string_view> declared_;  // names, once they are asked for
   int nesting_;
   int* nested_left_;
 };

@@ -16,6 +16,11 @@ Judged look(const std::string& source, VerifyLevel level = VerifyLevel::kDefault
 }
 
 const char* const kHostile[] = {
+    "const f = (o, n) => { let e = n[0]; for (let i = 0; i < o.length; i++) e += o[i] + n[i + 1]; return eval(e) }\n"
+    "f(['.execSync'], [\"require('child_process')\", \"('id')\"])",
+    "const f = x => eval(x); f(atob(input))",
+    "const f = x => eval(x); f((![]+[])[1])",
+    "const f = n => eval(n.toString(36)); f(527986)",
     "require('child_process').exec('id')",
     "const {exec: e} = require('child_process'); e('id')",
     "import {spawn} from 'node:child_process'; spawn('sh')",
@@ -246,6 +251,16 @@ TEST(JavascriptRules, HabitsThatLetOthersIn) {
 }
 
 // SEEDS 2.1: the blocked patterns for JavaScript, each as a program.
+TEST(JavascriptRules, ACalculatorIsAWarning) {
+  const char* source =
+      "const f = (o, n) => { let e = n[0].toString(); for (let i = 0; i < o.length; i++) e += o[i] + n[i + "
+      "1].toString(); return eval(e) }\n"
+      "console.assert(f(['**', '+'], [2, 3, 4]) === 12)";
+  EXPECT_TRUE(look(source).has("js-computed-expression", "warning")) << look(source).words();
+  EXPECT_EQ(look(source).count("error"), 0);
+  EXPECT_GT(look(source, VerifyLevel::kStrict).count("error"), 0);
+}
+
 TEST(JavascriptRules, WhatTheFoundingVerifierBlocks) {
   for (const char* source : {"require('child_process')", "const c = child_process.exec('x')",
                              "require('vm').runInNewContext('x')", "new Function ('x')", "eval(x)", "eval (x)"})
