@@ -147,6 +147,29 @@ TEST(Rules, OfEveryLanguageAreThereOnce) {
   EXPECT_GE(embedded_rules("typescript").size(), embedded_rules("javascript").size());
 }
 
+// Under the profile strict nothing can be written and there is one process: what needs more is said before it fails.
+TEST(PolicyOptions, WhatAProfileHasNoRoomForIsSaid) {
+  auto rules_of = [](const char* language, const char* source, const Policy& policy) {
+    std::string out;
+    for (const Finding& f : verify_source({language, "a", source, verify_options(policy)}).findings)
+      if (f.rule.starts_with("profile-")) out += f.rule + " ";
+    return out;
+  };
+  Policy strict = strict_policy(), level = default_policy(), granted = strict_policy();
+  level.rules.level = VerifyLevel::kStrict;
+  granted.filesystem.grants.push_back({"/srv/out", Access::kWrite, ""});
+  granted.limits.processes = 4;
+  EXPECT_EQ(rules_of("python", "open('a.txt', 'w')\n", strict), "profile-writes-nowhere ");
+  EXPECT_EQ(rules_of("bash", "echo x > a.txt\n", strict), "profile-writes-nowhere ");
+  EXPECT_EQ(rules_of("bash", "awk '{print $1}' data.csv\n", strict), "profile-one-process ");
+  for (const Policy& p : {level, granted, default_policy()}) {
+    EXPECT_EQ(rules_of("python", "open('a.txt', 'w')\n", p), "");
+    EXPECT_EQ(rules_of("bash", "awk '{print $1}' data.csv\n", p), "");
+  }
+  EXPECT_EQ(rules_of("bash", "for i in 1 2; do echo $i; done\n", strict), "");
+  EXPECT_EQ(rules_of("python", "print(open('a.txt').read())\n", strict), "");
+}
+
 TEST(PolicyOptions, FunctionsAndModulesBecomeRules) {
   Policy p = strict_policy();
   p.rules.functions = {"eval"};

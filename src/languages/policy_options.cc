@@ -16,6 +16,25 @@ Rule own_rule(std::string id, std::string type, FactKind on, std::vector<std::st
   return r;
 }
 
+// Where nothing can be written, or no second process be started, a source that does is refused before it fails half
+// way.
+void add_room(const Policy& policy, VerifyOptions& o) {
+  bool writable = policy.filesystem.writable_scratch;
+  for (const FsGrant& g : policy.filesystem.grants) writable = writable || g.access != Access::kRead;
+  if (!writable) {
+    Rule r = own_rule("profile-writes-nowhere", "file_access", FactKind::kConstruct, {"writes-file"},
+                      "under this profile nothing can be written");
+    r.fix = "print the result, or choose a profile with a work folder";
+    o.rules.push_back(std::move(r));
+  }
+  if (policy.limits.processes == 1) {  // where a language's own rules do not name it already
+    Rule r = own_rule("profile-one-process", "system_call", FactKind::kConstruct, {"starts-program"},
+                      "under this profile there is one process and one thread");
+    r.fix = "do it in this process, or choose a profile with limits.processes";
+    o.rules.push_back(std::move(r));
+  }
+}
+
 }  // namespace
 
 VerifyOptions verify_options(const Policy& policy) {
@@ -30,6 +49,7 @@ VerifyOptions verify_options(const Policy& policy) {
   o.imports_allowed = policy.imports_allowed;
   o.allowed_paths = policy.rules.allowed_paths;
   o.patterns = policy.rules.patterns;
+  if (o.level == VerifyLevel::kStrict) add_room(policy, o);
   for (const auto& f : policy.rules.functions) {
     // `eval` is Python's builtins.eval, and `exec.Command` Go's os/exec.Command: people write the short name.
     o.rules.push_back(own_rule("profile-function", "blocked_function", FactKind::kUse,
