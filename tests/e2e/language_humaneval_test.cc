@@ -86,7 +86,8 @@ class HumanEval : public E2e, public ::testing::WithParamInterface<const char*> 
       auto name = line.substr(quote);
       if (imports.find(name) == std::string::npos) imports += "\nimport " + name + "\n";
     }
-    for (const char* name : {"math", "strings", "fmt", "strconv", "time", "bytes", "regexp", "sort", "math/rand", "crypto/md5"}) {
+    for (const char* name : {"math", "strings", "fmt", "strconv", "time", "bytes", "regexp", "sort", "math/rand", "crypto/md5", "unicode", "reflect",
+                             "errors", "math/big", "container/list", "container/heap", "encoding/hex"}) {
       std::string quoted = "\"" + std::string(name) + "\"", word = std::string(name).substr(std::string(name).rfind('/') + 1) + ".";
       if (uses(prompt + row.solution + row.test, word) && imports.find(quoted) == std::string::npos)
         imports += "\nimport " + quoted + "\n";
@@ -100,6 +101,8 @@ class HumanEval : public E2e, public ::testing::WithParamInterface<const char*> 
                      "func (hcAssert) Equal(a, b interface{}, _ ...interface{}) bool {\n\tif !reflect.DeepEqual(a, b) {\n\t\tfail(a, b)\n\t}\n\treturn true\n}\n"
                      "func (hcAssert) Nil(a interface{}, _ ...interface{}) bool {\n\tif a != nil {\n\t\tfail(a, nil)\n\t}\n\treturn true\n}\n"
                      "func (hcAssert) True(a bool, _ ...interface{}) bool {\n\tif !a {\n\t\tfail(a, true)\n\t}\n\treturn true\n}\n"
+                     "func (hcAssert) False(a bool, _ ...interface{}) bool {\n\tif a {\n\t\tfail(a, false)\n\t}\n\treturn true\n}\n"
+                     "func (hcAssert) NotEqual(a, b interface{}, _ ...interface{}) bool {\n\tif reflect.DeepEqual(a, b) {\n\t\tfail(a, b)\n\t}\n\treturn true\n}\n"
                      "func (hcAssert) InDelta(a, b, d float64, _ ...interface{}) bool {\n\tif math.Abs(a-b) > d {\n\t\tfail(a, b)\n\t}\n\treturn true\n}\n\n"
                      "func main() {\n" + calls + "}\n");
     return {"--file", shim, file("main.go", "package main\n\n" + imports + "\n" + prompt + row.solution + test)};
