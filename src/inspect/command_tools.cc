@@ -209,7 +209,18 @@ std::vector<Reach> any_url(const Words& words, bool sends) {
   return out;
 }
 
+// npm WARN …, docker: … are what such a program says, not what it is told.
+bool is_told(const Words& words) {
+  static constexpr std::string_view kVerbs[] = {"install", "i", "add", "ci", "publish", "login", "adduser", "config", "set", "upload", "push", "pull",
+                                                "deploy", "run", "create", "init", "update", "upgrade", "download", "wheel", "sync", "dlx", "exec", "x",
+                                                "fetch", "build", "search", "index", "lock", "remove", "info", "view", "pip", "tool", "yank", "owner", "source",
+                                                "import", "export", "send"};
+  auto verb = std::find_if(words.begin() + 1, words.end(), [](const auto& w) { return !w.starts_with('-'); });
+  return verb != words.end() && (one_of(*verb, kVerbs) || verb->starts_with("http"));
+}
+
 std::vector<Reach> publishing(const Words& words, bool) {
+  if (!is_told(words)) return {};
   static constexpr std::string_view kVerbs[] = {"publish", "upload", "push", "deploy"};
   bool sends = std::any_of(words.begin() + 1, words.end(), [](const auto& w) { return one_of(w, kVerbs); });
   auto out = any_url(words, sends);
@@ -220,6 +231,8 @@ std::vector<Reach> publishing(const Words& words, bool) {
   }
   return out;
 }
+
+std::vector<Reach> installing(const Words& words, bool sends) { return is_told(words) ? any_url(words, sends) : std::vector<Reach>{}; }
 
 std::vector<Reach> buckets(const Words& words, bool) {
   std::vector<Reach> out;
@@ -338,7 +351,7 @@ constexpr Program kPrograms[] = {
     {" mysql mysqldump mariadb psql pg_dump redis-cli mongo mongosh ldapsearch logger whois ", by_option},
     {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv ", asking}, {" ping ping6 hping3 ", ping},
     {" openssl ", openssl}, {" ftp tftp lftp telnet ncftpput ", logging_in}, {" http https xh httpie ", http_client},
-    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg pip pip3 ", any_url},
+    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg ", any_url}, {" pip pip3 ", installing},
     {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", any_url},
 };
 

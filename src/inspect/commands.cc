@@ -240,13 +240,15 @@ class Walk {
     bool shell = is_shell(words[0]), interpreter = is_interpreter(words[0]) || words[0] == "awk" || words[0] == "gawk";
     if (!shell && !interpreter) return;
     std::vector<std::string> codes;
+    std::string modules;
     bool took = false;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const std::string& w = words[i];
       bool flag = w.size() >= 2 && w[0] == '-' && w[1] != '-';
       bool module = w.starts_with("-M") || w.starts_with("-I") || (w.starts_with("-r") && w.size() > 2);  // perl -MIO::Socket, ruby -rsocket
       bool takes = (flag && !module && (w.find_first_of("ceErR") != w.npos)) || w == "--eval" || w == "eval" || w == "--print" || w == "-Command";
-      if (takes && i + 1 < words.size()) codes.push_back(words[++i]), took = true;
+      if (module) (modules += w.substr(2)) += "; ";
+      if (takes && i + 1 < words.size()) codes.push_back(cat(modules, words[++i])), took = true;
       else if ((words[0] == "awk" || words[0] == "gawk") && !flag) codes.push_back(w);
     }
     for (ShellId i = node.redirects; i < node.redirects + node.redirect_count && !took; ++i) {
@@ -306,9 +308,11 @@ class Walk {
     std::string_view why;
     bool hidden = !unknown && (is_disguised_ip(host));
     bool data = !unknown && carries_data(host);
-    if (place_ != CommandPlace::kMentioned) level = reach.dns && !data ? ThreatLevel::kMedium : ThreatLevel::kHigh;
+    // git clone URL takes and brings nothing; it is what half of all instructions begin with.
+    bool only_takes = place_ == CommandPlace::kTyped && how == "git" && !reach.sends;
+    if (place_ != CommandPlace::kMentioned && !only_takes) level = reach.dns && !data ? ThreatLevel::kMedium : ThreatLevel::kHigh;
     if (hidden) level = std::max(level, ThreatLevel::kMedium), why = "; the address is disguised";
-    if (data && (reach.dns || reach.sends)) level = std::max(level, ThreatLevel::kMedium), why = "; its name carries data";
+    if (data && (reach.dns || reach.sends || only_takes)) level = std::max(level, ThreatLevel::kMedium), why = "; its name carries data";
     if (!unknown && is_drop(host)) level = std::max(level, reach.sends ? ThreatLevel::kHigh : ThreatLevel::kMedium), why = "; anybody can read there what is left";
     if (reach.shell) level = ThreatLevel::kHigh, why = "; it hands over a shell";
     bool carries = reach.sends || reach.dns || data;
@@ -340,9 +344,11 @@ bool names_sensitive_data(std::string_view text) {
 }
 
 bool is_command_text(std::string_view text) {
-  static constexpr std::array<std::string_view, 26> kOthers = {
+  static constexpr std::array<std::string_view, 56> kOthers = {
       "cat", "tar", "echo", "env", "printenv", "printf", "bash", "sh", "sudo", "exec", "zip", "gzip", "base64", "xxd", "find",
-      "grep", "awk", "gh", "export", "eval", "cd", "head", "tail", "timeout", "nohup", "busybox"};
+      "grep", "awk", "gh", "export", "eval", "cd", "head", "tail", "timeout", "nohup", "busybox", "java", "go", "make", "ls", "cp", "mv",
+      "rm", "mkdir", "touch", "chmod", "sed", "cut", "sort", "gpg", "dd", "jq", "ps", "id", "whoami", "uname", "hostname", "ip", "sleep",
+      "sqlite3", "kubectl", "gawk", "xargs", "command", "7z", "time"};
   text = trim(text);
   if (text.empty() || text.size() > 8192 || std::count(text.begin(), text.end(), '\n') > 8) return false;
   std::string_view first = text.substr(0, text.find_first_of(" \t\n"));

@@ -49,20 +49,6 @@ void append_utf8(std::string& out, std::uint32_t c) {
     (((out += static_cast<char>(0xF0 | c >> 18)) += static_cast<char>(0x80 | (c >> 12 & 63))) += static_cast<char>(0x80 | (c >> 6 & 63))) += static_cast<char>(0x80 | (c & 63));
 }
 
-// "01001001 01100111" or "73 103 110": numbers apart, each a character.
-std::optional<std::string> decode_numbers(std::string_view s, int base) {
-  std::string out;
-  for (std::size_t i = 0; i < s.size();) {
-    int value = 0;
-    auto [end, error] = std::from_chars(s.data() + i, s.data() + s.size(), value, base);
-    if (error != std::errc() || value < 9 || value > 255) return std::nullopt;
-    out += static_cast<char>(value);
-    i = static_cast<std::size_t>(end - s.data());
-    while (i < s.size() && (s[i] == ' ' || s[i] == ',')) ++i;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> decode_base64(std::string_view s) {
@@ -137,24 +123,142 @@ void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::
   }
 }
 
-// "01001001 01100111 …": every run of 62 such characters has one at a multiple of 62.
-void find_binary_digits(std::string_view text, std::size_t left, std::vector<Layer>& to) {
-  constexpr std::size_t kShortest = 62;
-  auto is_digit = [](char c) { return c == '0' || c == '1' || c == ' '; };
-  for (std::size_t i = kShortest - 1; i < text.size() && left > 0; i += kShortest) {
-    if (!is_digit(text[i])) continue;
+// Every run of so many characters has one at a multiple of it, so that the others need no look.
+constexpr std::size_t kStep = 40;
+
+template <typename Is, typename Take>
+void each_long_run(std::string_view text, Is&& is, Take&& take) {
+  for (std::size_t i = kStep - 1; i < text.size(); i += kStep) {
+    if (!is(text[i])) continue;
     std::size_t begin = i, end = i;
-    while (begin > 0 && is_digit(text[begin - 1])) --begin;
-    while (end < text.size() && is_digit(text[end])) ++end;
-    for (; begin + kShortest <= end; ++begin) {
-      if (text[begin] != '0' || text[begin + 8] != ' ') continue;
-      if (begin > 0 && text[begin - 1] != ' ' && text[begin - 1] != '\n' && text[begin - 1] != ':') continue;
-      auto decoded = decode_numbers(text.substr(begin, end - begin), 2);
-      if (decoded && looks_like_text(*decoded)) to.push_back({"binary digits", *decoded, begin, end, true}), left -= std::min(left, end - begin);
-      break;
-    }
-    while (i + kShortest < end) i += kShortest;
+    while (begin > 0 && is(text[begin - 1])) --begin;
+    while (end < text.size() && is(text[end])) ++end;
+    if (end - begin >= kStep) take(begin, end);
+    while (i + kStep < end) i += kStep;
   }
+}
+
+// One character as a number of its own: 8 binary, 2 hexadecimal, 3 octal or 2 to 3 decimal digits.
+int value_of(std::string_view token, int base) {
+  if (token.starts_with("0x") || token.starts_with("0X")) token = base == 16 ? token.substr(2) : std::string_view();
+  if (token.starts_with("U+") && token.size() == 6) token = base == 16 && token.substr(2, 2) == "00" ? token.substr(4) : std::string_view();
+  bool fits = base == 2 ? token.size() == 8 : base == 16 ? token.size() == 2 : base == 8 ? token.size() == 3 : token.size() == 2 || token.size() == 3;
+  if (!fits) return -1;
+  int value = 0;
+  auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value, base);
+  return error != std::errc() || end != token.data() + token.size() || value < 9 || value > 255 ? -1 : value;
+}
+
+// "01001001 01100111", "49 67 6e", "73,103,110", "U+0049 U+0067": numbers apart, each a character.
+void find_numbers(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
+  constexpr std::size_t kShortest = 8;
+  auto is = [](char c) { return hex_of(c) >= 0 || c == ' ' || c == ',' || c == 'x' || c == 'U' || c == '+' || c == '\n' || c == ';'; };
+  struct Reading {
+    int base;
+    const char* name;
+    std::string text;
+    std::size_t begin = 0;
+  };
+  each_long_run(text, is, [&](std::size_t begin, std::size_t end) {
+    Reading readings[] = {{2, "binary digits", {}}, {16, "hexadecimal numbers", {}}, {8, "octal numbers", {}}, {10, "decimal numbers", {}}};
+    auto done = [&](Reading& r, std::size_t at) {
+      if (r.text.size() >= kShortest && r.text.size() <= left && looks_like_text(r.text)) {
+        left -= r.text.size();
+        to.push_back({r.name, r.text, r.begin, at, true});
+      }
+      r.text.clear();
+    };
+    for (std::size_t at = begin; at < end;) {
+      std::size_t stop = at;
+      while (stop < end && (hex_of(text[stop]) >= 0 || text[stop] == 'x' || text[stop] == 'U' || text[stop] == '+')) ++stop;
+      std::string_view token = text.substr(at, stop - at);
+      for (Reading& r : readings) {
+        int value = value_of(token, r.base);
+        if (value < 0) {
+          done(r, at);
+          continue;
+        }
+        if (r.text.empty()) r.begin = at;
+        r.text += static_cast<char>(value);
+      }
+      at = stop;
+      while (at < end && (text[at] == ' ' || text[at] == ',' || text[at] == '\n' || text[at] == ';')) ++at;
+    }
+    for (Reading& r : readings) done(r, end);
+  });
+}
+
+char morse_letter(std::string_view s) {
+  static constexpr std::string_view kLetters[] = {".-",   "-...", "-.-.", "-..",  ".",   "..-.", "--.",  "....", "..",   ".---", "-.-", ".-..", "--",
+                                                  "-.",   "---",  ".--.", "--.-", ".-.", "...",  "-",    "..-",  "...-", ".--",  "-..-", "-.--", "--.."};
+  for (std::size_t i = 0; i < std::size(kLetters); ++i)
+    if (kLetters[i] == s) return static_cast<char>('a' + i);
+  return s.size() >= 5 && s.size() <= 6 ? '.' : '\0';  // a digit or a stop: not what words are made of
+}
+
+void find_morse(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
+  auto is = [](char c) { return c == '.' || c == '-' || c == ' ' || c == '/' || c == '|' || c == '\n'; };
+  each_long_run(text, is, [&](std::size_t begin, std::size_t end) {
+    std::string out;
+    std::size_t letters = 0;
+    for (std::size_t at = begin; at < end;) {
+      std::size_t stop = at;
+      while (stop < end && (text[stop] == '.' || text[stop] == '-')) ++stop;
+      if (stop > at) {
+        char c = morse_letter(text.substr(at, stop - at));
+        if (c == '\0') return;  // a line, not a letter
+        out += c;
+        letters += c != '.';
+      }
+      std::size_t gap = stop;
+      while (gap < end && text[gap] != '.' && text[gap] != '-') ++gap;
+      if (gap > stop + 1 || (gap > stop && text[stop] != ' ')) out += ' ';
+      at = gap;
+    }
+    if (letters < 12 || letters * 4 < out.size() * 2 || out.size() > left) return;
+    left -= out.size();
+    to.push_back({"morse", std::move(out), begin, end, true});
+  });
+}
+
+// Groups of five characters that are four bytes each: Ascii85 and the alphabet of RFC 1924.
+std::string decode_base85(std::string_view s, bool ascii85) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+  std::string out;
+  for (std::size_t i = 0; i < s.size(); i += 5) {
+    std::string_view group = s.substr(i, 5);
+    std::uint64_t value = 0;
+    for (std::size_t k = 0; k < 5; ++k) {
+      std::size_t digit = 84;  // the last group may be short
+      if (k < group.size()) digit = ascii85 ? static_cast<std::size_t>(static_cast<unsigned char>(group[k]) - '!') : kDigits.find(group[k]);
+      if (digit > 84) return out;
+      value = value * 85 + digit;
+    }
+    if (value > 0xFFFFFFFFu) return out;
+    for (std::size_t k = 0; k + 1 < group.size(); ++k) out += static_cast<char>(value >> (24 - 8 * k) & 0xFF);
+  }
+  return out;
+}
+
+void find_base85(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
+  auto is = [](char c) { return c > ' ' && c < 0x7F; };
+  // Words: sixteen bytes of them hold a space, and are letters mostly.
+  auto reads = [](std::string_view s) {
+    auto letters = std::count_if(s.begin(), s.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' '; });
+    return s.size() >= 16 && s.find(' ') != s.npos && letters >= 13 && looks_like_text(s);
+  };
+  each_long_run(text, is, [&](std::size_t begin, std::size_t end) {
+    std::string_view run = text.substr(begin, std::min(end - begin, left));
+    if (auto mark = run.substr(0, 16).find("<~"); mark != run.npos) run.remove_prefix(mark + 2);
+    if (auto mark = run.rfind("~>"); mark != run.npos) run = run.substr(0, mark);
+    for (bool ascii85 : {true, false}) {
+      if (!reads(decode_base85(run.substr(0, 20), ascii85))) continue;
+      std::string all = decode_base85(run, ascii85);
+      left -= std::min(left, all.size());
+      to.push_back({"base85", std::move(all), begin, end, true});
+      return;
+    }
+  });
 }
 
 }  // namespace
@@ -192,7 +296,9 @@ void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Laye
     }
     i = next_run(text, end);
   }
-  find_binary_digits(text, left, to);
+  find_numbers(text, left, to);
+  find_morse(text, left, to);
+  find_base85(text, left, to);
 }
 
 namespace {

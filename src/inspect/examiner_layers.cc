@@ -82,7 +82,8 @@ void Examiner::take_url(const View& view, std::size_t at) {
   Address a = address_of(view.text.substr(from, 2000));
   if (a.host.empty() || is_local(a.host) || is_allowed(a.host, options_.allowed_domains)) return;
   bool drop = is_drop(a.host), data = carries_something(a.path), name = carries_data(a.host);
-  bool image = from >= 8 && view.text.substr(from - std::min<std::size_t>(from, 260), std::min<std::size_t>(from, 260)).rfind("![") != std::string_view::npos;
+  std::string_view ahead = view.text.substr(from - std::min<std::size_t>(from, 260), std::min<std::size_t>(from, 260));
+  bool image = ahead.rfind("![") != ahead.npos || ahead.rfind("<img") != ahead.npos || ahead.ends_with("url(") || ahead.ends_with("url(https:");
   if (!data && !name && !(drop && image)) return;
   InspectFinding f;
   f.kind = wants(InspectKind::kEgress) ? InspectKind::kEgress : InspectKind::kInjection;
@@ -128,6 +129,7 @@ void Examiner::normalised(const View& view) {
         add(view, std::move(f), at);
         hidden.push_back({"turned direction", reversed(now), at, end, true});
       }
+      if (std::string upright = turned_upright(now); !upright.empty()) hidden.push_back({"letters upside down", std::move(upright), at, end, true});
       if (std::string seen = look_alike(now); !seen.empty()) changed = std::move(seen);
     }
     if (!changed.empty()) {

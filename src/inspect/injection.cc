@@ -1,6 +1,8 @@
 #include "inspect/injection.h"
 
 #include <algorithm>
+#include <cctype>
+#include <array>
 #include <map>
 #include <string>
 
@@ -30,7 +32,8 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
   std::string_view phrase = text.substr(begin, end - begin);
   if (rule.group != "role" && rule.group != "forged" && is_pattern(phrase)) return 0;
   int weight = rule.weight;
-  if (rule.group == "override" || rule.group == "leak" || rule.group == "jailbreak" || rule.group == "lawless") {
+  static constexpr std::array<std::string_view, 6> kOrders = {"override", "leak", "jailbreak", "lawless", "void", "newtask"};
+  if (std::find(kOrders.begin(), kOrders.end(), rule.group) != kOrders.end()) {
     if (rule.group == "override" && phrase.find('(') != phrase.npos) return 0;  // ignore_previous(instructions)
     switch (how_it_is_said(text, begin, end)) {
       case Said::kDenied: return 0;
@@ -39,6 +42,9 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
       case Said::kToTheReader: break;
     }
     if (is_of_another(phrase)) weight /= 2;
+  } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && is_quoted(text, begin, end)
+                                  : is_reported(text, begin, end)) {
+    weight /= 4;  // what stands in a quotation is no more of an order than the rest of it
   }
   // Nobody encodes or hides an innocent instruction.
   return hidden ? weight * 3 / 2 : weight;

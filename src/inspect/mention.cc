@@ -70,8 +70,9 @@ constexpr std::array<std::string_view, 36> kReports = {
     "comment",   "writes",  "wrote",  "written", "reads",   "asks",   "asked",   "told",    "inject",
     "jailbreak", "classif", "filter", "recogni", "words",   "label",  "replied", "popular", "messages like"};
 
-bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
-  if (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) return true;
+}  // namespace
+
+bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
   std::string_view ahead = before(text, begin, kAround), behind = text.substr(end, kAround);
   if (auto line = ahead.rfind('\n'); line != ahead.npos) ahead.remove_prefix(line + 1);
   behind = behind.substr(0, behind.find('\n'));
@@ -99,6 +100,12 @@ bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
   }
   return false;
 }
+
+bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
+  return (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) || is_reported(text, begin, end);
+}
+
+namespace {
 
 // Where people write about such texts.
 bool is_discussed(std::string_view text, std::size_t begin, std::size_t end) {
@@ -162,6 +169,10 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   static constexpr std::array<std::string_view, 16> kOthers = {"will", "would", "could", "may", "might", "it",
                                                                "they", "which", "who",   "he",  "she",   "we",
                                                                "i",    "that",  "can",   "si"};
+  // "¿Cómo puedo ignorar…?", "Wie kann ich …": asked, not ordered.
+  static constexpr std::array<std::string_view, 12> kAsked = {"puedo", "puede", "podemos", "podr\u00eda", "c\u00f3mo", "como",
+                                                              "comment", "puis-je", "peut-on", "kann", "posso", "como posso"};
+  if (one_of(last, kAsked)) return Said::kOfSomebody;
   bool to_me = ahead.find("you ") != ahead.npos;
   if (one_of(last, kOthers)) return to_me ? Said::kToTheReader : Said::kOfSomebody;
   static constexpr std::array<std::string_view, 4> kDuty = {"to", "should", "must", "shall"};
