@@ -87,7 +87,8 @@ std::vector<Reach> curl(const Words& words, bool piped) {
   if (const auto* method = t.find(kMethod)) sends = sends || *method == "POST" || *method == "PUT" || *method == "PATCH";
   std::vector<Reach> out;
   for (const auto& o : t.options)
-    if (one_of(o.name, kHosts) && !o.value.empty()) out.push_back(to_host(o.value, sends));
+    if (o.name == "-K" || o.name == "--config") out.push_back({"", sends, false, false});  // the addresses are in there
+    else if (one_of(o.name, kHosts) && !o.value.empty()) out.push_back(to_host(o.value, sends));
     else if ((o.name == "--resolve" || o.name == "--connect-to") && !third_part(o.value).empty()) out.push_back(to_host(third_part(o.value), sends));
   for (const auto& w : t.rest) {
     auto path = address_of(w).path;

@@ -188,6 +188,15 @@ class Walk {
     return n != parent + 1;  // not the first of its pipeline
   }
 
+  // curl … | sh
+  static bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
+    ShellId parent = s.nodes[n].parent;
+    if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
+    for (ShellId k = n + 1; k < s.nodes[parent].after; ++k)
+      if (s.nodes[k].kind == ShellNodeKind::kSimple && s.nodes[k].word_count > 0 && is_shell(expand(s, s.nodes[k].words, variables))) return true;
+    return false;
+  }
+
   // $(which curl), $(command -v curl)
   static std::string looked_up(const ShellScript& s, const ShellNode& node) {
     const ShellWord& w = s.words[node.words];
@@ -223,7 +232,10 @@ class Walk {
     inner_code(s, node, variables, words, sensitive, depth, place);
     auto reaches = reaches_of(words, piped);
     if (reaches.empty() && more_words && reaches_network(words[0])) reaches.push_back({"", true, false, false});
+    const std::size_t before = to_.size();
     for (const Reach& reach : reaches) report(reach, words[0], sensitive, place);
+    if (to_.size() > before && feeds_shell(s, n, variables))
+      for (std::size_t i = before; i < to_.size(); ++i) to_[i].runs = true;
     decoded_pipe(s, n, variables, words, depth, place);
   }
 
@@ -321,7 +333,7 @@ class Walk {
       why = "; it carries sensitive data";
     }
     if (unknown && place_ == CommandPlace::kMentioned && !reach.shell) return;
-    to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second});
+    to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second, false});
   }
 
   CommandPlace place_;

@@ -123,19 +123,17 @@ void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::
   }
 }
 
-// Every run of so many characters has one at a multiple of it, so that the others need no look.
-constexpr std::size_t kStep = 40;
+constexpr std::size_t kLongRun = 40;
 
-template <typename Is, typename Take>
-void each_long_run(std::string_view text, Is&& is, Take&& take) {
-  for (std::size_t i = kStep - 1; i < text.size(); i += kStep) {
-    if (!is(text[i])) continue;
-    std::size_t begin = i, end = i;
-    while (begin > 0 && is(text[begin - 1])) --begin;
-    while (end < text.size() && is(text[end])) ++end;
-    if (end - begin >= kStep) take(begin, end);
-    while (i + kStep < end) i += kStep;
-  }
+// The run of characters that `is` accepts around `at`; nothing when it is short or was taken before.
+template <typename Is>
+std::string_view long_run(std::string_view text, std::size_t at, std::size_t& taken, Is&& is) {
+  if (at < taken || !is(text[at])) return {};
+  std::size_t begin = at, end = at;
+  while (begin > taken && is(text[begin - 1])) --begin;
+  while (end < text.size() && is(text[end])) ++end;
+  taken = end;
+  return end - begin >= kLongRun ? text.substr(begin, end - begin) : std::string_view();
 }
 
 // One character as a number of its own: 8 binary, 2 hexadecimal, 3 octal or 2 to 3 decimal digits.
@@ -150,42 +148,42 @@ int value_of(std::string_view token, int base) {
 }
 
 // "01001001 01100111", "49 67 6e", "73,103,110", "U+0049 U+0067": numbers apart, each a character.
-void find_numbers(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
+bool is_of_numbers(char c) { return hex_of(c) >= 0 || c == ' ' || c == ',' || c == 'x' || c == 'U' || c == '+' || c == '\n' || c == ';'; }
+
+void read_numbers(std::string_view text, std::string_view run, std::size_t& left, std::vector<Layer>& to) {
   constexpr std::size_t kShortest = 8;
-  auto is = [](char c) { return hex_of(c) >= 0 || c == ' ' || c == ',' || c == 'x' || c == 'U' || c == '+' || c == '\n' || c == ';'; };
+  const std::size_t begin = static_cast<std::size_t>(run.data() - text.data()), end = begin + run.size();
   struct Reading {
     int base;
     const char* name;
     std::string text;
     std::size_t begin = 0;
   };
-  each_long_run(text, is, [&](std::size_t begin, std::size_t end) {
-    Reading readings[] = {{2, "binary digits", {}}, {16, "hexadecimal numbers", {}}, {8, "octal numbers", {}}, {10, "decimal numbers", {}}};
-    auto done = [&](Reading& r, std::size_t at) {
-      if (r.text.size() >= kShortest && r.text.size() <= left && looks_like_text(r.text)) {
-        left -= r.text.size();
-        to.push_back({r.name, r.text, r.begin, at, true});
-      }
-      r.text.clear();
-    };
-    for (std::size_t at = begin; at < end;) {
-      std::size_t stop = at;
-      while (stop < end && (hex_of(text[stop]) >= 0 || text[stop] == 'x' || text[stop] == 'U' || text[stop] == '+')) ++stop;
-      std::string_view token = text.substr(at, stop - at);
-      for (Reading& r : readings) {
-        int value = value_of(token, r.base);
-        if (value < 0) {
-          done(r, at);
-          continue;
-        }
-        if (r.text.empty()) r.begin = at;
-        r.text += static_cast<char>(value);
-      }
-      at = stop;
-      while (at < end && (text[at] == ' ' || text[at] == ',' || text[at] == '\n' || text[at] == ';')) ++at;
+  Reading readings[] = {{2, "binary digits", {}}, {16, "hexadecimal numbers", {}}, {8, "octal numbers", {}}, {10, "decimal numbers", {}}};
+  auto done = [&](Reading& r, std::size_t at) {
+    if (r.text.size() >= kShortest && r.text.size() <= left && looks_like_text(r.text)) {
+      left -= r.text.size();
+      to.push_back({r.name, r.text, r.begin, at, true});
     }
-    for (Reading& r : readings) done(r, end);
-  });
+    r.text.clear();
+  };
+  for (std::size_t at = begin; at < end;) {
+    std::size_t stop = at;
+    while (stop < end && (hex_of(text[stop]) >= 0 || text[stop] == 'x' || text[stop] == 'U' || text[stop] == '+')) ++stop;
+    std::string_view token = text.substr(at, stop - at);
+    for (Reading& r : readings) {
+      int value = value_of(token, r.base);
+      if (value < 0) {
+        done(r, at);
+        continue;
+      }
+      if (r.text.empty()) r.begin = at;
+      r.text += static_cast<char>(value);
+    }
+    at = stop;
+    while (at < end && (text[at] == ' ' || text[at] == ',' || text[at] == '\n' || text[at] == ';')) ++at;
+  }
+  for (Reading& r : readings) done(r, end);
 }
 
 char morse_letter(std::string_view s) {
@@ -196,29 +194,29 @@ char morse_letter(std::string_view s) {
   return s.size() >= 5 && s.size() <= 6 ? '.' : '\0';  // a digit or a stop: not what words are made of
 }
 
-void find_morse(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
-  auto is = [](char c) { return c == '.' || c == '-' || c == ' ' || c == '/' || c == '|' || c == '\n'; };
-  each_long_run(text, is, [&](std::size_t begin, std::size_t end) {
-    std::string out;
-    std::size_t letters = 0;
-    for (std::size_t at = begin; at < end;) {
-      std::size_t stop = at;
-      while (stop < end && (text[stop] == '.' || text[stop] == '-')) ++stop;
-      if (stop > at) {
-        char c = morse_letter(text.substr(at, stop - at));
-        if (c == '\0') return;  // a line, not a letter
-        out += c;
-        letters += c != '.';
-      }
-      std::size_t gap = stop;
-      while (gap < end && text[gap] != '.' && text[gap] != '-') ++gap;
-      if (gap > stop + 1 || (gap > stop && text[stop] != ' ')) out += ' ';
-      at = gap;
+bool is_of_morse(char c) { return c == '.' || c == '-' || c == ' ' || c == '/' || c == '|' || c == '\n'; }
+
+void read_morse(std::string_view text, std::string_view run, std::size_t& left, std::vector<Layer>& to) {
+  std::string out;
+  std::size_t letters = 0;
+  for (std::size_t at = 0; at < run.size();) {
+    std::size_t stop = at;
+    while (stop < run.size() && (run[stop] == '.' || run[stop] == '-')) ++stop;
+    if (stop > at) {
+      char c = morse_letter(run.substr(at, stop - at));
+      if (c == '\0') return;  // a line, not a letter
+      out += c;
+      letters += c != '.';
     }
-    if (letters < 12 || letters * 4 < out.size() * 2 || out.size() > left) return;
-    left -= out.size();
-    to.push_back({"morse", std::move(out), begin, end, true});
-  });
+    std::size_t gap = stop;
+    while (gap < run.size() && run[gap] != '.' && run[gap] != '-') ++gap;
+    if (gap > stop + 1 || (gap > stop && run[stop] != ' ')) out += ' ';
+    at = gap;
+  }
+  if (letters < 12 || letters * 4 < out.size() * 2 || out.size() > left) return;
+  left -= out.size();
+  std::size_t begin = static_cast<std::size_t>(run.data() - text.data());
+  to.push_back({"morse", std::move(out), begin, begin + run.size(), true});
 }
 
 // Groups of five characters that are four bytes each: Ascii85 and the alphabet of RFC 1924.
@@ -240,25 +238,36 @@ std::string decode_base85(std::string_view s, bool ascii85) {
   return out;
 }
 
-void find_base85(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
-  auto is = [](char c) { return c > ' ' && c < 0x7F; };
+void read_base85(std::string_view text, std::string_view run, std::size_t& left, std::vector<Layer>& to) {
   // Words: sixteen bytes of them hold a space, and are letters mostly.
   auto reads = [](std::string_view s) {
     auto letters = std::count_if(s.begin(), s.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' '; });
     return s.size() >= 16 && s.find(' ') != s.npos && letters >= 13 && looks_like_text(s);
   };
-  each_long_run(text, is, [&](std::size_t begin, std::size_t end) {
-    std::string_view run = text.substr(begin, std::min(end - begin, left));
-    if (auto mark = run.substr(0, 16).find("<~"); mark != run.npos) run.remove_prefix(mark + 2);
-    if (auto mark = run.rfind("~>"); mark != run.npos) run = run.substr(0, mark);
-    for (bool ascii85 : {true, false}) {
-      if (!reads(decode_base85(run.substr(0, 20), ascii85))) continue;
-      std::string all = decode_base85(run, ascii85);
-      left -= std::min(left, all.size());
-      to.push_back({"base85", std::move(all), begin, end, true});
-      return;
+  const std::size_t begin = static_cast<std::size_t>(run.data() - text.data()), end = begin + run.size();
+  if (auto mark = run.substr(0, 16).find("<~"); mark != run.npos) run.remove_prefix(mark + 2);
+  if (run.ends_with("~>")) run.remove_suffix(2);
+  run = run.substr(0, left);
+  for (bool ascii85 : {true, false}) {
+    if (!reads(decode_base85(run.substr(0, 20), ascii85))) continue;
+    std::string all = decode_base85(run, ascii85);
+    left -= std::min(left, all.size());
+    to.push_back({"base85", std::move(all), begin, end, true});
+    return;
+  }
+}
+
+// What does not look like sentences: numbers, Morse, base 85.
+void find_odd_runs(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
+  std::size_t numbers = 0, morse = 0, words = 0;  // up to where each was taken
+  for (Block b = next_block(text, 0); b.at < text.size() && left > 0; b = next_block(text, b.at + 16)) {
+    if (b.numbers) {
+      if (auto run = long_run(text, b.at, numbers, is_of_numbers); !run.empty()) read_numbers(text, run, left, to);
+      if (auto run = long_run(text, b.at, morse, is_of_morse); !run.empty()) read_morse(text, run, left, to);
     }
-  });
+    if (b.unbroken)
+      if (auto run = long_run(text, b.at, words, [](char c) { return c > ' ' && c < 0x7F; }); !run.empty()) read_base85(text, run, left, to);
+  }
 }
 
 }  // namespace
@@ -296,9 +305,7 @@ void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Laye
     }
     i = next_run(text, end);
   }
-  find_numbers(text, left, to);
-  find_morse(text, left, to);
-  find_base85(text, left, to);
+  find_odd_runs(text, left, to);
 }
 
 namespace {

@@ -42,7 +42,7 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
       case Said::kToTheReader: break;
     }
     if (is_of_another(phrase)) weight /= 2;
-  } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && is_quoted(text, begin, end)
+  } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && begins_quotation(text, begin, end)
                                   : is_reported(text, begin, end)) {
     weight /= 4;  // what stands in a quotation is no more of an order than the rest of it
   }

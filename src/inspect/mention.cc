@@ -101,11 +101,17 @@ bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
   return false;
 }
 
-bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
-  return (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) || is_reported(text, begin, end);
+bool begins_quotation(std::string_view text, std::size_t begin, std::size_t end) {
+  if (!quote_before(text, begin) || is_json_value(text, begin)) return false;
+  std::string_view rest = text.substr(end, kAround);
+  return rest.substr(0, rest.find('\n')).find_first_of("\"'`\xe2") != rest.npos;
 }
 
 namespace {
+
+bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
+  return (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) || is_reported(text, begin, end);
+}
 
 // Where people write about such texts.
 bool is_discussed(std::string_view text, std::size_t begin, std::size_t end) {

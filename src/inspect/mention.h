@@ -12,6 +12,7 @@ Said how_it_is_said(std::string_view text, std::size_t begin, std::size_t end);
 
 // Within quotation marks, and near words that say what the quotation is: somebody writes about the phrase.
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end);
-bool is_quoted(std::string_view text, std::size_t begin, std::size_t end);  // that, or in marks of its own
+// A quotation that begins with the phrase and ends in the same line, and is no value of JSON.
+bool begins_quotation(std::string_view text, std::size_t begin, std::size_t end);
 
 }  // namespace hotcell::inspect

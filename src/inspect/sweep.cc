@@ -56,6 +56,12 @@ std::uint32_t run_bits(__m128i v) {
   return bits(_mm_or_si128(a, b));
 }
 
+std::uint32_t later_letters(__m128i v) {
+  __m128i low = _mm_or_si128(v, _mm_set1_epi8(0x20));
+  return bits(_mm_andnot_si128(_mm_or_si128(same(low, 'x'), same(low, 'u')), within(low, 'g', 20)));
+}
+std::uint32_t spaces(__m128i v) { return bits(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(' ')), v)); }
+
 // For each set of eight: which bytes to keep, side by side.
 constexpr auto kKeep = [] {
   std::array<std::array<std::uint8_t, 8>, 256> t{};
@@ -112,6 +118,30 @@ std::size_t next_run(std::string_view text, std::size_t from) {
     if (n == 10) return from;
   }
   return text.size();
+}
+
+Block next_block(std::string_view text, std::size_t from) {
+  constexpr std::size_t kBlock = 16;
+  Block b;
+  for (; from + kBlock <= text.size(); from += kBlock) {
+#if defined(__x86_64__)
+    __m128i v = load(text.data() + from);
+    b.numbers = later_letters(v) == 0;
+    b.unbroken = spaces(v) == 0;
+#else
+    b.numbers = b.unbroken = true;
+    for (char c : text.substr(from, kBlock)) {
+      char low = static_cast<char>(c | 0x20);
+      b.numbers = b.numbers && !(low >= 'g' && low <= 'z' && low != 'x' && low != 'u');
+      b.unbroken = b.unbroken && static_cast<unsigned char>(c) > ' ';
+    }
+#endif
+    if (b.numbers || b.unbroken) {
+      b.at = from;
+      return b;
+    }
+  }
+  return {text.size(), false, false};
 }
 
 std::size_t letters_of(std::string_view text, char* out) {
