@@ -183,6 +183,7 @@ std::vector<Reach> git(const Words& words, bool) {
   if (at >= words.size()) return out;
   if (words[at] == "config")
     for (std::size_t i = at + 1; i < words.size(); ++i) {
+      if ((words[i].ends_with(".url") || words[i].ends_with(".pushurl")) && i + 1 < words.size()) out.push_back(to_host(words[i + 1], true));
       turns(words[i]);
       if (words[i].find("proxy") != std::string::npos && i + 1 < words.size()) turns(cat("proxy=", words[i + 1]));
     }
@@ -241,7 +242,11 @@ std::vector<Reach> buckets(const Words& words, bool) {
     const std::string& w = words[i];
     bool bucket = w.starts_with("s3://") || w.starts_with("gs://");
     bool remote = words[0] == "rclone" && w.find(':') != w.npos && w.find(':') > 1 && w[0] != '-';
-    if ((bucket || remote || w.find("://") != w.npos) && i > 1) out.push_back({address_of(w).host, true, false, false});
+    if (!(bucket || remote || w.find("://") != w.npos) || i < 2) continue;
+    // A bucket is a host of its provider; where a remote of rclone leads stands in its configuration.
+    std::string host = remote ? std::string() : address_of(w).host;
+    if (bucket) host += w.starts_with("s3") ? ".s3.amazonaws.com" : ".storage.googleapis.com";
+    out.push_back({host, true, false, false});
   }
   return out;
 }
@@ -253,7 +258,7 @@ std::vector<Reach> asking(const Words& words, bool) {
   for (const auto& o : t.options)
     if (o.name == "-q") out.push_back({address_of(o.value).host, false, true, false});
   for (const auto& w : t.rest) {
-    if (w.starts_with('+')) continue;
+    if (w.starts_with('+') || w == "hosts" || w == "ahosts") continue;
     std::string_view name = w.starts_with('@') ? std::string_view(w).substr(1) : std::string_view(w);
     if (name.find('.') == name.npos && !w.starts_with('@')) continue;  // a type such as TXT
     out.push_back({address_of(name).host, false, true, false});
@@ -350,7 +355,7 @@ constexpr Program kPrograms[] = {
     {" ssh autossh mosh sshpass ", ssh}, {" scp sftp rsync ", copying}, {" git ", git}, {" npm yarn pnpm twine cargo gem docker podman poetry uv ", publishing},
     {" aws gsutil s3cmd rclone gcloud azcopy ", buckets}, {" gh ", gh}, {" smbclient mount mount.nfs sshfs ", shares},
     {" mysql mysqldump mariadb psql pg_dump redis-cli mongo mongosh ldapsearch logger whois ", by_option},
-    {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv ", asking}, {" ping ping6 hping3 ", ping},
+    {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv getent resolvectl ", asking}, {" deno bun ", any_url}, {" ping ping6 hping3 ", ping},
     {" openssl ", openssl}, {" ftp tftp lftp telnet ncftpput ", logging_in}, {" http https xh httpie ", http_client},
     {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg ", any_url}, {" pip pip3 ", installing},
     {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", any_url},

@@ -65,6 +65,7 @@ class Walk {
         case ShellPartKind::kTilde: out += p.text; break;
         case ShellPartKind::kParameter:
           if (auto known = variables.find(p.text); known != variables.end()) out += known->second;
+          else if (p.text == "IFS" || p.text == "{IFS}") out += ' ';
           else (out += '$') += p.text;
           break;
         case ShellPartKind::kCommand:
@@ -229,6 +230,13 @@ class Walk {
       if (words.empty()) return;
     }
     bool piped = is_piped(s, n);
+    // https_proxy=http://… curl …: everything goes that way.
+    for (ShellId i = node.assignments; i < node.assignments + node.assignment_count; ++i) {
+      std::string_view name = s.assignments[i].name;
+      if (s.assignments[i].value == kNoShell || !(name.ends_with("_proxy") || name.ends_with("_PROXY")) || name.starts_with("no") || name.starts_with("NO")) continue;
+      std::string to = expand(s, s.assignments[i].value, variables);
+      if (reaches_network(words[0]) && !to.empty()) report({address_of(to).host, true, false, false}, name, sensitive, place);
+    }
     inner_code(s, node, variables, words, sensitive, depth, place);
     auto reaches = reaches_of(words, piped);
     if (reaches.empty() && more_words && reaches_network(words[0])) reaches.push_back({"", true, false, false});
@@ -363,10 +371,14 @@ bool is_command_text(std::string_view text) {
       "sqlite3", "kubectl", "gawk", "xargs", "command", "7z", "time"};
   text = trim(text);
   if (text.empty() || text.size() > 8192 || std::count(text.begin(), text.end(), '\n') > 8) return false;
-  std::string_view first = text.substr(0, text.find_first_of(" \t\n"));
+  // A program that is put together when it runs: $'\x63url', $a$b.
+  if (text.size() > 2 && text[0] == '$' && (text[1] == '\'' || text[1] == '{' || std::isalpha(static_cast<unsigned char>(text[1])) != 0))
+    return text.find('\n') == text.npos;
+  std::string_view first = text.substr(0, text.find_first_of(" \t\n|;"));
+  if (auto ifs = first.find("${IFS"); ifs != first.npos) first = first.substr(0, ifs);
   if (first == "$" || first == "#" || first == ">") return is_command_text(text.substr(1));
   if (auto equals = first.find('='); equals != first.npos && equals > 0 && first.size() < text.size())
-    return text.find('\n') == text.npos && is_command_text(text.substr(first.size()));
+    return text.find('\n') == text.npos && is_command_text(text.substr(first.size() + (text[first.size()] == ';' ? 1 : 0)));
   if (auto slash = first.rfind('/'); slash != first.npos) first.remove_prefix(slash + 1);
   std::string name;
   for (char c : first)

@@ -71,7 +71,7 @@ std::optional<std::string> decode_base32(std::string_view s) {
   std::uint32_t bits = 0;
   int have = 0;
   for (char c : s) {
-    int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= '2' && c <= '7' ? c - '2' + 26 : -1;
+    int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' : c >= '2' && c <= '7' ? c - '2' + 26 : -1;
     if (v < 0) return std::nullopt;
     bits = bits << 5 | static_cast<std::uint32_t>(v);
     if ((have += 5) >= 8) out += static_cast<char>(bits >> (have -= 8) & 0xFF);
@@ -92,6 +92,18 @@ std::optional<std::string> decode_hex(std::string_view s) {
 
 namespace {
 
+// Text of two bytes a character, as PowerShell has it encoded: every other one is 0.
+bool narrowed(std::string& s) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < s.size(); i += 2) {
+    if (s[i + 1] != '\0' || s[i] == '\0') return false;
+    out += s[i];
+  }
+  if (out.size() < 8 || !looks_like_text(out)) return false;
+  s = std::move(out);
+  return true;
+}
+
 struct Coding {
   const char* name;
   std::optional<std::string> (*decode)(std::string_view);
@@ -100,6 +112,7 @@ struct Coding {
 void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::size_t& left, std::vector<Layer>& to) {
   static constexpr Coding kCodings[] = {{"hex", decode_hex}, {"base32", decode_base32}, {"base64", decode_base64}};
   std::string_view run = text.substr(begin, end - begin);
+  if (run.starts_with("0x") || run.starts_with("0X")) run.remove_prefix(2), begin += 2;
   // A run may be glued to a path or a name, or have lost its beginning in the window before: then its groups of four begin
   // a little later.
   if (run.size() >= 40) {
@@ -114,9 +127,9 @@ void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::
   for (const Coding& coding : kCodings) {
     // The first bytes tell most runs that are something else: names, hashes, random keys.
     auto head = coding.decode(run.substr(0, std::min<std::size_t>(run.size(), 24) / 8 * 8));
-    if (!head || !looks_like_text(*head)) continue;
+    if (!head || !(looks_like_text(*head) || narrowed(*head))) continue;
     auto all = coding.decode(run.substr(0, std::min(run.size(), left)));
-    if (!all || !looks_like_text(*all)) continue;
+    if (!all || !(narrowed(*all), looks_like_text(*all))) continue;
     left -= std::min(left, run.size());
     to.push_back({coding.name, std::move(*all), begin, end, true});
     return;
@@ -286,7 +299,8 @@ void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Laye
     // Encoded text is often wrapped at a column: lines of the same alphabet are one run.
     std::string joined;
     std::size_t next = end;
-    while (end - begin >= 56 && next + 1 < text.size() && text[next] == '\n' && is_run(text[next + 1])) {
+    const bool lines = end - begin >= 56 || (begin == 0 || text[begin - 1] == '\n');
+    while (lines && next + 1 < text.size() && text[next] == '\n' && is_run(text[next + 1])) {
       std::size_t stop = next + 1;
       while (stop < text.size() && is_run(text[stop])) ++stop;
       if (joined.empty()) joined = text.substr(begin, end - begin);
@@ -439,6 +453,33 @@ std::string atbash(std::string_view s) {
 }
 
 std::string reversed(std::string_view s) { return std::string(s.rbegin(), s.rend()); }
+
+std::string reversed_words(std::string_view s) {
+  std::string out(s);
+  for (std::size_t at = 0; at < out.size();) {
+    std::size_t end = std::min(out.find_first_of(" \n\t", at), out.size());
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(end));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string without_tags(std::string_view line) {
+  std::string out;
+  bool changed = false;
+  for (std::size_t i = 0; i < line.size();) {
+    std::size_t name = i + 1 + (i + 1 < line.size() && line[i + 1] == '/' ? 1 : 0);
+    bool opens = line[i] == '<' && name < line.size() && ((line[name] >= 'a' && line[name] <= 'z') || (line[name] >= 'A' && line[name] <= 'Z'));
+    std::size_t close = opens ? line.substr(0, i + 400).find_first_of("<>", i + 1) : line.npos;
+    if (close == line.npos || line[close] == '<') {
+      out += line[i++];
+      continue;
+    }
+    changed = true;
+    i = close + 1;
+  }
+  return changed ? out : std::string();
+}
 
 std::string from_leet(std::string_view s) {
   static constexpr std::string_view kFrom = "013457@$!|+69(", kTo = "oieastasiltggc";

@@ -17,7 +17,7 @@ constexpr int kMedium = 8, kHigh = 10, kCritical = 14;
 
 bool is_pattern(std::string_view phrase) {
   return phrase.find("\\s") != phrase.npos || phrase.find("\\b") != phrase.npos || phrase.find("(?") != phrase.npos ||
-         phrase.find('|') != phrase.npos || phrase.find(".*") != phrase.npos || phrase.find("\\w") != phrase.npos;
+         (phrase.find('|') != phrase.npos && phrase.find('(') != phrase.npos) || phrase.find(".*") != phrase.npos || phrase.find("\\w") != phrase.npos;
 }
 
 // "your router's filter" is not the reader's own.

@@ -73,6 +73,8 @@ constexpr std::array<std::string_view, 36> kReports = {
 }  // namespace
 
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
+  // "ignore" "all" "previous": a quotation has no marks within.
+  if (std::string_view phrase = text.substr(begin, end - begin); std::count(phrase.begin(), phrase.end(), '"') > 1) return false;
   std::string_view ahead = before(text, begin, kAround), behind = text.substr(end, kAround);
   if (auto line = ahead.rfind('\n'); line != ahead.npos) ahead.remove_prefix(line + 1);
   behind = behind.substr(0, behind.find('\n'));
@@ -110,6 +112,8 @@ bool begins_quotation(std::string_view text, std::size_t begin, std::size_t end)
 namespace {
 
 bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
+  std::string_view phrase = text.substr(begin, end - begin);
+  if (std::count(phrase.begin(), phrase.end(), '"') > 1) return false;
   return (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) || is_reported(text, begin, end);
 }
 

@@ -16,7 +16,7 @@ RuleParts rule_parts() {
   }
   parts.first_caesar = static_cast<std::uint32_t>(parts.text.scan.size());
   for (int by = 1; by < 26; ++by)
-    parts.text.scan.push_back({cat("\\b(?:", rot("previous", by), "|", rot("instructions", by), "|", rot("disregard", by), ")"), true, false});
+    parts.text.scan.push_back({cat("\\b(?:", rot("previous", by), "|", rot("instructions", by), "|", rot("disregard", by), "|", rot("prompt", by), ")"), true, false});
   return parts;
 }
 

@@ -33,8 +33,8 @@ ThreatLevel level_of(std::string_view file, const YAML::Node& node) {
 std::string expand(std::string_view pattern) {
   static constexpr std::pair<std::string_view, std::string_view> kMacros[] = {
       {"{_}", "(?:[^a-z0-9\\x80-\\xff]+)"},
-      {"{w}", "(?:[a-z']+[^a-z0-9\\x80-\\xff]+){0,5}"},
-      {"{few}", "(?:[a-z']+[^a-z0-9\\x80-\\xff]+){0,2}"},
+      {"{w}", "(?:[a-z0-9']+[^a-z0-9\\x80-\\xff]+){0,5}"},
+      {"{few}", "(?:[a-z0-9']+[^a-z0-9\\x80-\\xff]+){0,2}"},
       {"{undo}",
        "(?:ignore|disregard|forget(?:{_}about)?|neglect|overlook|discard|dismiss|abandon|disobey|(?:set|put|lay|cast|leave|toss)[ \\n]aside|"
        "throw[ \\n](?:away|out)|never[ \\n]mind|pay[ \\n]no[ \\n](?:attention|heed){_}to|take[ \\n]no[ \\n]notice{_}of|"

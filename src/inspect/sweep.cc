@@ -14,7 +14,7 @@ namespace hotcell::inspect {
 namespace {
 
 bool is_special(char c) {
-  return c == '\033' || c == '\b' || c == '&' || c == '\\' || c == '%' || c == '=' || (static_cast<unsigned char>(c) & 0x80) != 0;
+  return c == '\033' || c == '\b' || c == '&' || c == '\\' || c == '%' || c == '=' || c == '<' || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 constexpr auto kLetters = [] {
   std::array<char, 256> t{};
@@ -47,7 +47,7 @@ std::uint32_t bits(__m128i v) { return static_cast<std::uint32_t>(_mm_movemask_e
 
 std::uint32_t special_bits(__m128i v) {
   __m128i a = _mm_or_si128(_mm_or_si128(same(v, '\033'), same(v, '\b')), _mm_or_si128(same(v, '&'), same(v, '\\')));
-  __m128i b = _mm_or_si128(_mm_or_si128(same(v, '%'), same(v, '=')), v);  // movemask takes the top bit, as it is
+  __m128i b = _mm_or_si128(_mm_or_si128(same(v, '%'), same(v, '=')), _mm_or_si128(same(v, '<'), v));  // movemask takes the top bit, as it is
   return bits(_mm_or_si128(a, b));
 }
 std::uint32_t run_bits(__m128i v) {

@@ -6,7 +6,7 @@
 
 namespace hotcell::inspect {
 
-// The first byte from there on that may be read otherwise than it stands: escape, backspace, & \ % = and all that is not
+// The first byte from there on that may be read otherwise than it stands: escape, backspace, & \ % = < and all that is not
 // ASCII. The size of the text when there is none.
 std::size_t next_special(std::string_view text, std::size_t from);
 
