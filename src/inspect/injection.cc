@@ -66,7 +66,12 @@ std::vector<InjectionScore> score(std::vector<Evidence> evidence) {
     // Code that does harm is what programs are full of; it is evidence where the reader is told to put it somewhere.
     if (!groups.contains("code")) groups.erase("dangerous");
     int total = 0;
-    for (const auto& [group, weight] : groups) total += weight;
+    bool orders = false;  // what is named, kept quiet or hidden says nothing of what is to be done
+    for (const auto& [group, weight] : groups) {
+      total += weight;
+      orders = orders || (group != "sensitive" && group != "secrecy" && group != "hiddenstyle");
+    }
+    if (!orders) total = std::min(total, kMedium - 1);
     out.push_back({heaviest->rule, heaviest->begin, heaviest->end, total});
     i = k;
   }
