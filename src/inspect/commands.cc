@@ -377,6 +377,8 @@ bool is_command_text(std::string_view text) {
   std::string_view first = text.substr(0, text.find_first_of(" \t\n|;"));
   if (auto ifs = first.find("${IFS"); ifs != first.npos) first = first.substr(0, ifs);
   if (first == "$" || first == "#" || first == ">") return is_command_text(text.substr(1));
+  // A loop or a condition, and not a sentence that begins like one.
+  if (first == "for" || first == "while" || first == "until") return text.find("; do") != text.npos || text.find("\ndo") != text.npos;
   if (auto equals = first.find('='); equals != first.npos && equals > 0 && first.size() < text.size())
     return text.find('\n') == text.npos && is_command_text(text.substr(first.size() + (text[first.size()] == ';' ? 1 : 0)));
   if (auto slash = first.rfind('/'); slash != first.npos) first.remove_prefix(slash + 1);
