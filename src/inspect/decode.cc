@@ -136,7 +136,7 @@ void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::
   }
 }
 
-constexpr std::size_t kLongRun = 40;
+constexpr std::size_t kLongRun = 48;
 
 // The run of characters that `is` accepts around `at`; nothing when it is short or was taken before.
 template <typename Is>
@@ -233,20 +233,31 @@ void read_morse(std::string_view text, std::string_view run, std::size_t& left, 
 }
 
 // Groups of five characters that are four bytes each: Ascii85 and the alphabet of RFC 1924.
+constexpr auto kBase85 = [] {
+  std::array<std::int8_t, 256> t{};
+  t.fill(kNo);
+  constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+  for (std::size_t i = 0; i < kDigits.size(); ++i) t[static_cast<unsigned char>(kDigits[i])] = static_cast<std::int8_t>(i);
+  return t;
+}();
+
 std::string decode_base85(std::string_view s, bool ascii85) {
-  static constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
   std::string out;
   for (std::size_t i = 0; i < s.size(); i += 5) {
     std::string_view group = s.substr(i, 5);
     std::uint64_t value = 0;
     for (std::size_t k = 0; k < 5; ++k) {
-      std::size_t digit = 84;  // the last group may be short
-      if (k < group.size()) digit = ascii85 ? static_cast<std::size_t>(static_cast<unsigned char>(group[k]) - '!') : kDigits.find(group[k]);
-      if (digit > 84) return out;
-      value = value * 85 + digit;
+      int digit = 84;  // the last group may be short
+      if (k < group.size()) digit = ascii85 ? group[k] - '!' : kBase85[static_cast<unsigned char>(group[k])];
+      if (digit < 0 || digit > 84) return out;
+      value = value * 85 + static_cast<std::uint64_t>(digit);
     }
     if (value > 0xFFFFFFFFu) return out;
-    for (std::size_t k = 0; k + 1 < group.size(); ++k) out += static_cast<char>(value >> (24 - 8 * k) & 0xFF);
+    for (std::size_t k = 0; k + 1 < group.size(); ++k) {
+      char c = static_cast<char>(value >> (24 - 8 * k) & 0xFF);
+      if (i == 0 && (c < ' ' || c == 0x7F)) return out;  // most runs are something else, and told so at once
+      out += c;
+    }
   }
   return out;
 }

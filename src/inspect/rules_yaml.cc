@@ -36,9 +36,9 @@ std::string expand(std::string_view pattern) {
       {"{w}", "(?:[a-z0-9']+[^a-z0-9\\x80-\\xff]+){0,5}"},
       {"{few}", "(?:[a-z0-9']+[^a-z0-9\\x80-\\xff]+){0,2}"},
       {"{undo}",
-       "(?:ignore|disregard|forget(?:{_}about)?|neglect|overlook|discard|dismiss|abandon|disobey|(?:set|put|lay|cast|leave|toss)[ \\n]aside|"
-       "throw[ \\n](?:away|out)|never[ \\n]mind|pay[ \\n]no[ \\n](?:attention|heed){_}to|take[ \\n]no[ \\n]notice{_}of|"
-       "(?:do[ \\n]not|don(?:'|\\xe2\\x80\\x99)?t|never|stop|cease|quit|refrain[ \\n]from|no[ \\n]longer)[ \\n](?:follow|obey|heed|listen|comply|adher|abid|respect)"
+       "(?:ignore|disregard|forget(?:{_}about)?|neglect|overlook|discard|dismiss|abandon|disobey|(?:set|put|lay|cast|leave|toss) aside|"
+       "throw (?:away|out)|never mind|pay no{_}(?:attention|heed){_}to|take no{_}notice{_}of|"
+       "(?:do not{_}|don(?:'|\\xe2\\x80\\x99)?t |never |stop |cease{_}|quit |refrain{_}from{_}|no longer{_})(?:follow|obey|heed|listen|comply|adher|abid|respect)"
        "(?:e|ing|ying)?(?:{_}(?:to|with|by))?)"},
       {"{past}", "(?:previous(?:ly)?|prior|above|earlier|preceding|foregoing|past|former|initial|original|aforementioned)"},
       {"{order}", "(?:instructions?|directi(?:ves?|ons)|prompts?|guidelines?|guidance|programming|orders|rules|commands)"},

@@ -55,9 +55,10 @@ Result<std::shared_ptr<const Scanner>> Scanner::load(std::string_view tables) {
   for (Literal& literal : literals) {
     literal.caseless = in.number() != 0;
     literal.text = in.text();
-    Known known{static_cast<std::uint32_t>(literal.text.size()), static_cast<std::uint32_t>(s->uses_.size()), 0};
+    Known known{static_cast<std::uint32_t>(literal.text.size()), static_cast<std::uint32_t>(s->uses_.size()), 0, true, table(in.take(32))};
     for (std::uint32_t n = in.number(); n > 0; --n) {
       std::uint32_t rule = in.number(), flags = in.number();
+      known.at_word = known.at_word && (flags & 0x100) != 0;
       s->uses_.push_back({rule, static_cast<std::uint8_t>(flags & 0xFF), (flags & 0x100) != 0, (flags & 0x200) != 0});
     }
     known.last = static_cast<std::uint32_t>(s->uses_.size());
@@ -85,7 +86,12 @@ int Scanner::on_match(unsigned id, unsigned long long, unsigned long long stop, 
   auto* s = static_cast<Sink*>(context);
   const Known& literal = s->scanner->literals_[id];
   auto end = static_cast<std::uint32_t>(stop), begin = end - literal.size;
+  if (end < s->text.size()) {
+    auto byte = static_cast<unsigned char>(s->text[end]);
+    if ((literal.next[byte / 8] >> (byte % 8) & 1) == 0) return 0;
+  }
   bool inside = begin > 0 && is_word(s->text[begin - 1]) && is_word(s->text[begin]);
+  if (inside && literal.at_word) return 0;
   for (std::uint32_t u = literal.first; u != literal.last; ++u) {
     const Use& use = s->scanner->uses_[u];
     if (use.at_word && inside) continue;

@@ -122,24 +122,22 @@ std::size_t next_run(std::string_view text, std::size_t from) {
 
 Block next_block(std::string_view text, std::size_t from) {
   constexpr std::size_t kBlock = 16;
-  Block b;
+  bool numbers = false, unbroken = false;  // of the block before
   for (; from + kBlock <= text.size(); from += kBlock) {
 #if defined(__x86_64__)
     __m128i v = load(text.data() + from);
-    b.numbers = later_letters(v) == 0;
-    b.unbroken = spaces(v) == 0;
+    const bool no_letters = later_letters(v) == 0, no_space = spaces(v) == 0;
 #else
-    b.numbers = b.unbroken = true;
+    bool no_letters = true, no_space = true;
     for (char c : text.substr(from, kBlock)) {
       char low = static_cast<char>(c | 0x20);
-      b.numbers = b.numbers && !(low >= 'g' && low <= 'z' && low != 'x' && low != 'u');
-      b.unbroken = b.unbroken && static_cast<unsigned char>(c) > ' ';
+      no_letters = no_letters && !(low >= 'g' && low <= 'z' && low != 'x' && low != 'u');
+      no_space = no_space && static_cast<unsigned char>(c) > ' ';
     }
 #endif
-    if (b.numbers || b.unbroken) {
-      b.at = from;
-      return b;
-    }
+    if ((no_letters && numbers) || (no_space && unbroken)) return {from, no_letters && numbers, no_space && unbroken};
+    numbers = no_letters;
+    unbroken = no_space;
   }
   return {text.size(), false, false};
 }
