@@ -39,8 +39,6 @@ struct Uses {
   std::array<std::uint8_t, 32> next{};  // bits of the bytes that one of them may go on with
 };
 
-bool has_sign_for_a_letter(std::string_view s) { return s.find_first_of("0134579!|$@+(") != s.npos; }
-
 // A search slows with the number of literals, and the first bytes tell as much as all of them: what follows is checked
 // anyway. So a sign is looked for by its beginning, or by a shorter one that is looked for already.
 constexpr std::size_t kLongest = 8, kShortest = 4;
@@ -85,9 +83,6 @@ Result<std::string> make_scan_tables(const std::vector<ScanRule>& rules) {
     w.raw(follow.next);
     std::set<std::string> seen;
     for (std::size_t i = 0; i < signs.size(); ++i) {
-      // What is a word as it stands, to its end, is no disguise.
-      bool ends = follow.starts[i] == kFollowYes;
-      if (rules[r].leet && ends && !has_sign_for_a_letter(texts[i])) continue;
       bool at_word = true;  // of several signs with one text the most general one
       for (std::size_t k = 0; k < signs.size(); ++k)
         if (texts[k] == texts[i]) at_word = at_word && signs[k].at_word;

@@ -1,5 +1,6 @@
 #include "inspect/scanner.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/strings.h"
@@ -96,7 +97,7 @@ int Scanner::on_match(unsigned id, unsigned long long, unsigned long long stop, 
     const Use& use = s->scanner->uses_[u];
     if (use.at_word && inside) continue;
     if (!s->scanner->follows_[use.rule].may_match(s->text, end, use.state)) continue;
-    if (use.leet && s->text.substr(begin, 14).find_first_of("0134579!|$@+(") == std::string_view::npos) continue;
+    if (use.leet && s->text.substr(begin - std::min(begin, 4u), 18).find_first_of("0134579!|$@+(") == std::string_view::npos) continue;
     if ((*s->counts)[use.rule]++ < s->most) s->to->push_back({use.rule, begin, end});
     else s->all = false;
   }
