@@ -20,10 +20,12 @@ bool is_pattern(std::string_view phrase) {
          (phrase.find('|') != phrase.npos && phrase.find('(') != phrase.npos) || phrase.find(".*") != phrase.npos || phrase.find("\\w") != phrase.npos;
 }
 
-// "your router's filter" is not the reader's own.
+// "your router's filter" is not the reader's own; what its makers told it is.
 bool is_of_another(std::string_view phrase) {
   std::size_t your = phrase.find("your ");
-  return your != phrase.npos && phrase.find("'s ", your) != phrase.npos;
+  if (your == phrase.npos || phrase.find("'s ", your) == phrase.npos) return false;
+  static constexpr std::array<std::string_view, 4> kMakers = {"developer", "creator", "maker", "owner"};
+  return std::none_of(kMakers.begin(), kMakers.end(), [&](auto maker) { return phrase.substr(your + 5).starts_with(maker); });
 }
 
 }  // namespace

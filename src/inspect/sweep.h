@@ -18,7 +18,7 @@ inline constexpr std::size_t kLettersRoom = 16;
 std::size_t letters_of(std::string_view text, char* out);
 
 // Sixteen bytes that no ordinary sentence has, from `from` on: without a letter behind f other than u and x, or without a
-// space; the sixteen before them are the same. Each run of digits, dots or of one word that has 47 bytes holds such a pair.
+// space; the sixteen before them are the same. Each run of digits, dots or of one word that has 63 bytes is met.
 struct Block {
   std::size_t at = 0;  // the size of the text when there is none
   bool numbers = false, unbroken = false;
