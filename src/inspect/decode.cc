@@ -289,8 +289,10 @@ void find_odd_runs(std::string_view text, std::size_t& left, std::vector<Layer>&
       if (auto run = long_run(text, b.at, numbers, is_of_numbers); !run.empty()) read_numbers(text, run, left, to);
       if (auto run = long_run(text, b.at, morse, is_of_morse); !run.empty()) read_morse(text, run, left, to);
     }
-    if (b.unbroken)
-      if (auto run = long_run(text, b.at, words, [](char c) { return c > ' ' && c < 0x7F; }); !run.empty()) read_base85(text, run, left, to);
+    if (!b.unbroken || b.at < words) continue;
+    std::size_t begin = word_begin(text, b.at);
+    words = word_end(text, b.at);
+    if (words - begin >= kLongRun) read_base85(text, text.substr(begin, words - begin), left, to);
   }
 }
 

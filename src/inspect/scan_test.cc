@@ -85,6 +85,21 @@ TEST(Sweep, EveryRunOfSixtyThreeHoldsABlock) {
   }
 }
 
+TEST(Sweep, WordsEndAtSpaces) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = random_text(random, random() % 200);
+    auto in_word = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) > ' '; };
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      std::size_t begin = at, end = at;
+      while (begin > 0 && in_word(begin - 1)) --begin;
+      while (end < text.size() && in_word(end)) ++end;
+      ASSERT_EQ(word_begin(text, at), begin);
+      ASSERT_EQ(word_end(text, at), end);
+    }
+  }
+}
+
 TEST(Sweep, LettersAloneAreThoseOfTheText) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {

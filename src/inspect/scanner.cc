@@ -1,6 +1,6 @@
 #include "inspect/scanner.h"
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/strings.h"
@@ -10,6 +10,24 @@ namespace hotcell::inspect {
 namespace {
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// In the word around text[begin, end), or the one before it: sy5tem prompt.
+bool has_sign_for_a_letter(std::string_view text, std::size_t begin, std::size_t end) {
+  static constexpr auto kSigns = [] {
+    std::array<bool, 256> t{};
+    for (char c : std::string_view("0134579!|$@+(")) t[static_cast<unsigned char>(c)] = true;
+    return t;
+  }();
+  auto is_sign = [&](std::size_t i) { return kSigns[static_cast<unsigned char>(text[i])]; };
+  int words = end - begin >= 6 ? 2 : 1;
+  for (std::size_t i = begin; i > 0 && i + 10 > begin; --i) {
+    if (text[i - 1] == ' ' && --words == 0) break;
+    if (is_sign(i - 1)) return true;
+  }
+  for (std::size_t i = begin; i < text.size() && i < end + 10 && text[i] != ' '; ++i)
+    if (is_sign(i)) return true;
+  return false;
+}
 
 // Read as make_scan_tables wrote it; both are of one build.
 class Reader {
@@ -97,7 +115,7 @@ int Scanner::on_match(unsigned id, unsigned long long, unsigned long long stop, 
     const Use& use = s->scanner->uses_[u];
     if (use.at_word && inside) continue;
     if (!s->scanner->follows_[use.rule].may_match(s->text, end, use.state)) continue;
-    if (use.leet && s->text.substr(begin - std::min(begin, 4u), 18).find_first_of("0134579!|$@+(") == std::string_view::npos) continue;
+    if (use.leet && !has_sign_for_a_letter(s->text, begin, end)) continue;
     if ((*s->counts)[use.rule]++ < s->most) s->to->push_back({use.rule, begin, end});
     else s->all = false;
   }

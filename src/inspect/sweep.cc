@@ -142,6 +142,24 @@ Block next_block(std::string_view text, std::size_t from) {
   return {text.size(), false, false};
 }
 
+std::size_t word_begin(std::string_view text, std::size_t at) {
+#if defined(__x86_64__)
+  for (; at >= 16; at -= 16)
+    if (std::uint32_t found = spaces(load(text.data() + at - 16)); found != 0) return at - static_cast<std::size_t>(std::countl_zero(found << 16));
+#endif
+  while (at > 0 && static_cast<unsigned char>(text[at - 1]) > ' ') --at;
+  return at;
+}
+
+std::size_t word_end(std::string_view text, std::size_t at) {
+#if defined(__x86_64__)
+  for (; at + 16 <= text.size(); at += 16)
+    if (std::uint32_t found = spaces(load(text.data() + at)); found != 0) return at + static_cast<std::size_t>(std::countr_zero(found));
+#endif
+  while (at < text.size() && static_cast<unsigned char>(text[at]) > ' ') ++at;
+  return at;
+}
+
 std::size_t letters_of(std::string_view text, char* out) {
 #if defined(__x86_64__)
   static const bool can = __builtin_cpu_supports("ssse3") != 0 && __builtin_cpu_supports("popcnt") != 0;

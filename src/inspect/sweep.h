@@ -13,6 +13,10 @@ std::size_t next_special(std::string_view text, std::size_t from);
 // A place in a run of letters, digits, + / - _ of at least ten; every run of twenty is met.
 std::size_t next_run(std::string_view text, std::size_t from);
 
+// Where the word around `at` begins and ends: at spaces, controls and the ends of the text.
+std::size_t word_begin(std::string_view text, std::size_t at);
+std::size_t word_end(std::string_view text, std::size_t at);
+
 // The letters alone, small; `out` has room for the text and kLettersRoom bytes more. Returns how many there are.
 inline constexpr std::size_t kLettersRoom = 16;
 std::size_t letters_of(std::string_view text, char* out);
