@@ -87,7 +87,8 @@ std::vector<Reach> curl(const Words& words, bool piped) {
   if (const auto* method = t.find(kMethod)) sends = sends || *method == "POST" || *method == "PUT" || *method == "PATCH";
   std::vector<Reach> out;
   for (const auto& o : t.options)
-    if (one_of(o.name, kHosts) && !o.value.empty()) out.push_back(to_host(o.value, sends));
+    if (o.name == "-K" || o.name == "--config") out.push_back({"", sends, false, false});  // the addresses are in there
+    else if (one_of(o.name, kHosts) && !o.value.empty()) out.push_back(to_host(o.value, sends));
     else if ((o.name == "--resolve" || o.name == "--connect-to") && !third_part(o.value).empty()) out.push_back(to_host(third_part(o.value), sends));
   for (const auto& w : t.rest) {
     auto path = address_of(w).path;
@@ -182,6 +183,7 @@ std::vector<Reach> git(const Words& words, bool) {
   if (at >= words.size()) return out;
   if (words[at] == "config")
     for (std::size_t i = at + 1; i < words.size(); ++i) {
+      if ((words[i].ends_with(".url") || words[i].ends_with(".pushurl")) && i + 1 < words.size()) out.push_back(to_host(words[i + 1], true));
       turns(words[i]);
       if (words[i].find("proxy") != std::string::npos && i + 1 < words.size()) turns(cat("proxy=", words[i + 1]));
     }
@@ -209,7 +211,18 @@ std::vector<Reach> any_url(const Words& words, bool sends) {
   return out;
 }
 
+// npm WARN …, docker: … are what such a program says, not what it is told.
+bool is_told(const Words& words) {
+  static constexpr std::string_view kVerbs[] = {"install", "i", "add", "ci", "publish", "login", "adduser", "config", "set", "upload", "push", "pull",
+                                                "deploy", "run", "create", "init", "update", "upgrade", "download", "wheel", "sync", "dlx", "exec", "x",
+                                                "fetch", "build", "search", "index", "lock", "remove", "info", "view", "pip", "tool", "yank", "owner", "source",
+                                                "import", "export", "send"};
+  auto verb = std::find_if(words.begin() + 1, words.end(), [](const auto& w) { return !w.starts_with('-'); });
+  return verb != words.end() && (one_of(*verb, kVerbs) || verb->starts_with("http"));
+}
+
 std::vector<Reach> publishing(const Words& words, bool) {
+  if (!is_told(words)) return {};
   static constexpr std::string_view kVerbs[] = {"publish", "upload", "push", "deploy"};
   bool sends = std::any_of(words.begin() + 1, words.end(), [](const auto& w) { return one_of(w, kVerbs); });
   auto out = any_url(words, sends);
@@ -221,13 +234,19 @@ std::vector<Reach> publishing(const Words& words, bool) {
   return out;
 }
 
+std::vector<Reach> installing(const Words& words, bool sends) { return is_told(words) ? any_url(words, sends) : std::vector<Reach>{}; }
+
 std::vector<Reach> buckets(const Words& words, bool) {
   std::vector<Reach> out;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i];
     bool bucket = w.starts_with("s3://") || w.starts_with("gs://");
     bool remote = words[0] == "rclone" && w.find(':') != w.npos && w.find(':') > 1 && w[0] != '-';
-    if ((bucket || remote || w.find("://") != w.npos) && i > 1) out.push_back({address_of(w).host, true, false, false});
+    if (!(bucket || remote || w.find("://") != w.npos) || i < 2) continue;
+    // A bucket is a host of its provider; where a remote of rclone leads stands in its configuration.
+    std::string host = remote ? std::string() : address_of(w).host;
+    if (bucket) host += w.starts_with("s3") ? ".s3.amazonaws.com" : ".storage.googleapis.com";
+    out.push_back({host, true, false, false});
   }
   return out;
 }
@@ -239,7 +258,7 @@ std::vector<Reach> asking(const Words& words, bool) {
   for (const auto& o : t.options)
     if (o.name == "-q") out.push_back({address_of(o.value).host, false, true, false});
   for (const auto& w : t.rest) {
-    if (w.starts_with('+')) continue;
+    if (w.starts_with('+') || w == "hosts" || w == "ahosts") continue;
     std::string_view name = w.starts_with('@') ? std::string_view(w).substr(1) : std::string_view(w);
     if (name.find('.') == name.npos && !w.starts_with('@')) continue;  // a type such as TXT
     out.push_back({address_of(name).host, false, true, false});
@@ -336,9 +355,9 @@ constexpr Program kPrograms[] = {
     {" ssh autossh mosh sshpass ", ssh}, {" scp sftp rsync ", copying}, {" git ", git}, {" npm yarn pnpm twine cargo gem docker podman poetry uv ", publishing},
     {" aws gsutil s3cmd rclone gcloud azcopy ", buckets}, {" gh ", gh}, {" smbclient mount mount.nfs sshfs ", shares},
     {" mysql mysqldump mariadb psql pg_dump redis-cli mongo mongosh ldapsearch logger whois ", by_option},
-    {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv ", asking}, {" ping ping6 hping3 ", ping},
+    {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv getent resolvectl ", asking}, {" deno bun ", any_url}, {" ping ping6 hping3 ", ping},
     {" openssl ", openssl}, {" ftp tftp lftp telnet ncftpput ", logging_in}, {" http https xh httpie ", http_client},
-    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg pip pip3 ", any_url},
+    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg ", any_url}, {" pip pip3 ", installing},
     {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", any_url},
 };
 

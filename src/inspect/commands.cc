@@ -65,6 +65,7 @@ class Walk {
         case ShellPartKind::kTilde: out += p.text; break;
         case ShellPartKind::kParameter:
           if (auto known = variables.find(p.text); known != variables.end()) out += known->second;
+          else if (p.text == "IFS" || p.text == "{IFS}") out += ' ';
           else (out += '$') += p.text;
           break;
         case ShellPartKind::kCommand:
@@ -188,6 +189,15 @@ class Walk {
     return n != parent + 1;  // not the first of its pipeline
   }
 
+  // curl … | sh
+  static bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
+    ShellId parent = s.nodes[n].parent;
+    if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
+    for (ShellId k = n + 1; k < s.nodes[parent].after; ++k)
+      if (s.nodes[k].kind == ShellNodeKind::kSimple && s.nodes[k].word_count > 0 && is_shell(expand(s, s.nodes[k].words, variables))) return true;
+    return false;
+  }
+
   // $(which curl), $(command -v curl)
   static std::string looked_up(const ShellScript& s, const ShellNode& node) {
     const ShellWord& w = s.words[node.words];
@@ -220,10 +230,20 @@ class Walk {
       if (words.empty()) return;
     }
     bool piped = is_piped(s, n);
+    // https_proxy=http://… curl …: everything goes that way.
+    for (ShellId i = node.assignments; i < node.assignments + node.assignment_count; ++i) {
+      std::string_view name = s.assignments[i].name;
+      if (s.assignments[i].value == kNoShell || !(name.ends_with("_proxy") || name.ends_with("_PROXY")) || name.starts_with("no") || name.starts_with("NO")) continue;
+      std::string to = expand(s, s.assignments[i].value, variables);
+      if (reaches_network(words[0]) && !to.empty()) report({address_of(to).host, true, false, false}, name, sensitive, place);
+    }
     inner_code(s, node, variables, words, sensitive, depth, place);
     auto reaches = reaches_of(words, piped);
     if (reaches.empty() && more_words && reaches_network(words[0])) reaches.push_back({"", true, false, false});
+    const std::size_t before = to_.size();
     for (const Reach& reach : reaches) report(reach, words[0], sensitive, place);
+    if (to_.size() > before && feeds_shell(s, n, variables))
+      for (std::size_t i = before; i < to_.size(); ++i) to_[i].runs = true;
     decoded_pipe(s, n, variables, words, depth, place);
   }
 
@@ -240,13 +260,15 @@ class Walk {
     bool shell = is_shell(words[0]), interpreter = is_interpreter(words[0]) || words[0] == "awk" || words[0] == "gawk";
     if (!shell && !interpreter) return;
     std::vector<std::string> codes;
+    std::string modules;
     bool took = false;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const std::string& w = words[i];
       bool flag = w.size() >= 2 && w[0] == '-' && w[1] != '-';
       bool module = w.starts_with("-M") || w.starts_with("-I") || (w.starts_with("-r") && w.size() > 2);  // perl -MIO::Socket, ruby -rsocket
       bool takes = (flag && !module && (w.find_first_of("ceErR") != w.npos)) || w == "--eval" || w == "eval" || w == "--print" || w == "-Command";
-      if (takes && i + 1 < words.size()) codes.push_back(words[++i]), took = true;
+      if (module) (modules += w.substr(2)) += "; ";
+      if (takes && i + 1 < words.size()) codes.push_back(cat(modules, words[++i])), took = true;
       else if ((words[0] == "awk" || words[0] == "gawk") && !flag) codes.push_back(w);
     }
     for (ShellId i = node.redirects; i < node.redirects + node.redirect_count && !took; ++i) {
@@ -306,9 +328,11 @@ class Walk {
     std::string_view why;
     bool hidden = !unknown && (is_disguised_ip(host));
     bool data = !unknown && carries_data(host);
-    if (place_ != CommandPlace::kMentioned) level = reach.dns && !data ? ThreatLevel::kMedium : ThreatLevel::kHigh;
+    // git clone URL takes and brings nothing; it is what half of all instructions begin with.
+    bool only_takes = place_ == CommandPlace::kTyped && how == "git" && !reach.sends;
+    if (place_ != CommandPlace::kMentioned && !only_takes) level = reach.dns && !data ? ThreatLevel::kMedium : ThreatLevel::kHigh;
     if (hidden) level = std::max(level, ThreatLevel::kMedium), why = "; the address is disguised";
-    if (data && (reach.dns || reach.sends)) level = std::max(level, ThreatLevel::kMedium), why = "; its name carries data";
+    if (data && (reach.dns || reach.sends || only_takes)) level = std::max(level, ThreatLevel::kMedium), why = "; its name carries data";
     if (!unknown && is_drop(host)) level = std::max(level, reach.sends ? ThreatLevel::kHigh : ThreatLevel::kMedium), why = "; anybody can read there what is left";
     if (reach.shell) level = ThreatLevel::kHigh, why = "; it hands over a shell";
     bool carries = reach.sends || reach.dns || data;
@@ -317,7 +341,7 @@ class Walk {
       why = "; it carries sensitive data";
     }
     if (unknown && place_ == CommandPlace::kMentioned && !reach.shell) return;
-    to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second});
+    to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second, false});
   }
 
   CommandPlace place_;
@@ -340,15 +364,23 @@ bool names_sensitive_data(std::string_view text) {
 }
 
 bool is_command_text(std::string_view text) {
-  static constexpr std::array<std::string_view, 26> kOthers = {
+  static constexpr std::array<std::string_view, 56> kOthers = {
       "cat", "tar", "echo", "env", "printenv", "printf", "bash", "sh", "sudo", "exec", "zip", "gzip", "base64", "xxd", "find",
-      "grep", "awk", "gh", "export", "eval", "cd", "head", "tail", "timeout", "nohup", "busybox"};
+      "grep", "awk", "gh", "export", "eval", "cd", "head", "tail", "timeout", "nohup", "busybox", "java", "go", "make", "ls", "cp", "mv",
+      "rm", "mkdir", "touch", "chmod", "sed", "cut", "sort", "gpg", "dd", "jq", "ps", "id", "whoami", "uname", "hostname", "ip", "sleep",
+      "sqlite3", "kubectl", "gawk", "xargs", "command", "7z", "time"};
   text = trim(text);
   if (text.empty() || text.size() > 8192 || std::count(text.begin(), text.end(), '\n') > 8) return false;
-  std::string_view first = text.substr(0, text.find_first_of(" \t\n"));
+  // A program that is put together when it runs: $'\x63url', $a$b.
+  if (text.size() > 2 && text[0] == '$' && (text[1] == '\'' || text[1] == '{' || std::isalpha(static_cast<unsigned char>(text[1])) != 0))
+    return text.find('\n') == text.npos;
+  std::string_view first = text.substr(0, text.find_first_of(" \t\n|;"));
+  if (auto ifs = first.find("${IFS"); ifs != first.npos) first = first.substr(0, ifs);
   if (first == "$" || first == "#" || first == ">") return is_command_text(text.substr(1));
+  // A loop or a condition, and not a sentence that begins like one.
+  if (first == "for" || first == "while" || first == "until") return text.find("; do") != text.npos || text.find("\ndo") != text.npos;
   if (auto equals = first.find('='); equals != first.npos && equals > 0 && first.size() < text.size())
-    return text.find('\n') == text.npos && is_command_text(text.substr(first.size()));
+    return text.find('\n') == text.npos && is_command_text(text.substr(first.size() + (text[first.size()] == ';' ? 1 : 0)));
   if (auto slash = first.rfind('/'); slash != first.npos) first.remove_prefix(slash + 1);
   std::string name;
   for (char c : first)

@@ -20,6 +20,7 @@ struct EgressHit {
   ThreatLevel level = ThreatLevel::kNone;
   std::string message;
   std::size_t begin = 0, end = 0;  // of the command in the text
+  bool runs = false;               // what it fetches goes to a shell
 };
 
 void find_egress(std::string_view script, CommandPlace place, const std::vector<std::string>& allowed,

@@ -49,20 +49,6 @@ void append_utf8(std::string& out, std::uint32_t c) {
     (((out += static_cast<char>(0xF0 | c >> 18)) += static_cast<char>(0x80 | (c >> 12 & 63))) += static_cast<char>(0x80 | (c >> 6 & 63))) += static_cast<char>(0x80 | (c & 63));
 }
 
-// "01001001 01100111" or "73 103 110": numbers apart, each a character.
-std::optional<std::string> decode_numbers(std::string_view s, int base) {
-  std::string out;
-  for (std::size_t i = 0; i < s.size();) {
-    int value = 0;
-    auto [end, error] = std::from_chars(s.data() + i, s.data() + s.size(), value, base);
-    if (error != std::errc() || value < 9 || value > 255) return std::nullopt;
-    out += static_cast<char>(value);
-    i = static_cast<std::size_t>(end - s.data());
-    while (i < s.size() && (s[i] == ' ' || s[i] == ',')) ++i;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> decode_base64(std::string_view s) {
@@ -85,7 +71,7 @@ std::optional<std::string> decode_base32(std::string_view s) {
   std::uint32_t bits = 0;
   int have = 0;
   for (char c : s) {
-    int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= '2' && c <= '7' ? c - '2' + 26 : -1;
+    int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' : c >= '2' && c <= '7' ? c - '2' + 26 : -1;
     if (v < 0) return std::nullopt;
     bits = bits << 5 | static_cast<std::uint32_t>(v);
     if ((have += 5) >= 8) out += static_cast<char>(bits >> (have -= 8) & 0xFF);
@@ -106,6 +92,18 @@ std::optional<std::string> decode_hex(std::string_view s) {
 
 namespace {
 
+// Text of two bytes a character, as PowerShell has it encoded: every other one is 0.
+bool narrowed(std::string& s) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < s.size(); i += 2) {
+    if (s[i + 1] != '\0' || s[i] == '\0') return false;
+    out += s[i];
+  }
+  if (out.size() < 8 || !looks_like_text(out)) return false;
+  s = std::move(out);
+  return true;
+}
+
 struct Coding {
   const char* name;
   std::optional<std::string> (*decode)(std::string_view);
@@ -114,6 +112,7 @@ struct Coding {
 void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::size_t& left, std::vector<Layer>& to) {
   static constexpr Coding kCodings[] = {{"hex", decode_hex}, {"base32", decode_base32}, {"base64", decode_base64}};
   std::string_view run = text.substr(begin, end - begin);
+  if (run.starts_with("0x") || run.starts_with("0X")) run.remove_prefix(2), begin += 2;
   // A run may be glued to a path or a name, or have lost its beginning in the window before: then its groups of four begin
   // a little later.
   if (run.size() >= 40) {
@@ -128,32 +127,172 @@ void decode_run(std::string_view text, std::size_t begin, std::size_t end, std::
   for (const Coding& coding : kCodings) {
     // The first bytes tell most runs that are something else: names, hashes, random keys.
     auto head = coding.decode(run.substr(0, std::min<std::size_t>(run.size(), 24) / 8 * 8));
-    if (!head || !looks_like_text(*head)) continue;
+    if (!head || !(looks_like_text(*head) || narrowed(*head))) continue;
     auto all = coding.decode(run.substr(0, std::min(run.size(), left)));
-    if (!all || !looks_like_text(*all)) continue;
+    if (!all || !(narrowed(*all), looks_like_text(*all))) continue;
     left -= std::min(left, run.size());
     to.push_back({coding.name, std::move(*all), begin, end, true});
     return;
   }
 }
 
-// "01001001 01100111 …": every run of 62 such characters has one at a multiple of 62.
-void find_binary_digits(std::string_view text, std::size_t left, std::vector<Layer>& to) {
-  constexpr std::size_t kShortest = 62;
-  auto is_digit = [](char c) { return c == '0' || c == '1' || c == ' '; };
-  for (std::size_t i = kShortest - 1; i < text.size() && left > 0; i += kShortest) {
-    if (!is_digit(text[i])) continue;
-    std::size_t begin = i, end = i;
-    while (begin > 0 && is_digit(text[begin - 1])) --begin;
-    while (end < text.size() && is_digit(text[end])) ++end;
-    for (; begin + kShortest <= end; ++begin) {
-      if (text[begin] != '0' || text[begin + 8] != ' ') continue;
-      if (begin > 0 && text[begin - 1] != ' ' && text[begin - 1] != '\n' && text[begin - 1] != ':') continue;
-      auto decoded = decode_numbers(text.substr(begin, end - begin), 2);
-      if (decoded && looks_like_text(*decoded)) to.push_back({"binary digits", *decoded, begin, end, true}), left -= std::min(left, end - begin);
-      break;
+constexpr std::size_t kLongRun = 48;
+
+// The run of characters that `is` accepts around `at`; nothing when it is short or was taken before.
+template <typename Is>
+std::string_view long_run(std::string_view text, std::size_t at, std::size_t& taken, Is&& is) {
+  if (at < taken || !is(text[at])) return {};
+  std::size_t begin = at, end = at;
+  while (begin > taken && is(text[begin - 1])) --begin;
+  while (end < text.size() && is(text[end])) ++end;
+  taken = end;
+  return end - begin >= kLongRun ? text.substr(begin, end - begin) : std::string_view();
+}
+
+// One character as a number of its own: 8 binary, 2 hexadecimal, 3 octal or 2 to 3 decimal digits.
+int value_of(std::string_view token, int base) {
+  if (token.starts_with("0x") || token.starts_with("0X")) token = base == 16 ? token.substr(2) : std::string_view();
+  if (token.starts_with("U+") && token.size() == 6) token = base == 16 && token.substr(2, 2) == "00" ? token.substr(4) : std::string_view();
+  bool fits = base == 2 ? token.size() == 8 : base == 16 ? token.size() == 2 : base == 8 ? token.size() == 3 : token.size() == 2 || token.size() == 3;
+  if (!fits) return -1;
+  int value = 0;
+  auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value, base);
+  return error != std::errc() || end != token.data() + token.size() || value < 9 || value > 255 ? -1 : value;
+}
+
+// "01001001 01100111", "49 67 6e", "73,103,110", "U+0049 U+0067": numbers apart, each a character.
+bool is_of_numbers(char c) { return hex_of(c) >= 0 || c == ' ' || c == ',' || c == 'x' || c == 'U' || c == '+' || c == '\n' || c == ';'; }
+
+void read_numbers(std::string_view text, std::string_view run, std::size_t& left, std::vector<Layer>& to) {
+  constexpr std::size_t kShortest = 8;
+  const std::size_t begin = static_cast<std::size_t>(run.data() - text.data()), end = begin + run.size();
+  struct Reading {
+    int base;
+    const char* name;
+    std::string text;
+    std::size_t begin = 0;
+  };
+  Reading readings[] = {{2, "binary digits", {}}, {16, "hexadecimal numbers", {}}, {8, "octal numbers", {}}, {10, "decimal numbers", {}}};
+  auto done = [&](Reading& r, std::size_t at) {
+    if (r.text.size() >= kShortest && r.text.size() <= left && looks_like_text(r.text)) {
+      left -= r.text.size();
+      to.push_back({r.name, r.text, r.begin, at, true});
     }
-    while (i + kShortest < end) i += kShortest;
+    r.text.clear();
+  };
+  for (std::size_t at = begin; at < end;) {
+    std::size_t stop = at;
+    while (stop < end && (hex_of(text[stop]) >= 0 || text[stop] == 'x' || text[stop] == 'U' || text[stop] == '+')) ++stop;
+    std::string_view token = text.substr(at, stop - at);
+    for (Reading& r : readings) {
+      int value = value_of(token, r.base);
+      if (value < 0) {
+        done(r, at);
+        continue;
+      }
+      if (r.text.empty()) r.begin = at;
+      r.text += static_cast<char>(value);
+    }
+    at = stop;
+    while (at < end && (text[at] == ' ' || text[at] == ',' || text[at] == '\n' || text[at] == ';')) ++at;
+  }
+  for (Reading& r : readings) done(r, end);
+}
+
+char morse_letter(std::string_view s) {
+  static constexpr std::string_view kLetters[] = {".-",   "-...", "-.-.", "-..",  ".",   "..-.", "--.",  "....", "..",   ".---", "-.-", ".-..", "--",
+                                                  "-.",   "---",  ".--.", "--.-", ".-.", "...",  "-",    "..-",  "...-", ".--",  "-..-", "-.--", "--.."};
+  for (std::size_t i = 0; i < std::size(kLetters); ++i)
+    if (kLetters[i] == s) return static_cast<char>('a' + i);
+  return s.size() >= 5 && s.size() <= 6 ? '.' : '\0';  // a digit or a stop: not what words are made of
+}
+
+bool is_of_morse(char c) { return c == '.' || c == '-' || c == ' ' || c == '/' || c == '|' || c == '\n'; }
+
+void read_morse(std::string_view text, std::string_view run, std::size_t& left, std::vector<Layer>& to) {
+  std::string out;
+  std::size_t letters = 0;
+  for (std::size_t at = 0; at < run.size();) {
+    std::size_t stop = at;
+    while (stop < run.size() && (run[stop] == '.' || run[stop] == '-')) ++stop;
+    if (stop > at) {
+      char c = morse_letter(run.substr(at, stop - at));
+      if (c == '\0') return;  // a line, not a letter
+      out += c;
+      letters += c != '.';
+    }
+    std::size_t gap = stop;
+    while (gap < run.size() && run[gap] != '.' && run[gap] != '-') ++gap;
+    if (gap > stop + 1 || (gap > stop && run[stop] != ' ')) out += ' ';
+    at = gap;
+  }
+  if (letters < 12 || letters * 4 < out.size() * 2 || out.size() > left) return;
+  left -= out.size();
+  std::size_t begin = static_cast<std::size_t>(run.data() - text.data());
+  to.push_back({"morse", std::move(out), begin, begin + run.size(), true});
+}
+
+// Groups of five characters that are four bytes each: Ascii85 and the alphabet of RFC 1924.
+constexpr auto kBase85 = [] {
+  std::array<std::int8_t, 256> t{};
+  t.fill(kNo);
+  constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+  for (std::size_t i = 0; i < kDigits.size(); ++i) t[static_cast<unsigned char>(kDigits[i])] = static_cast<std::int8_t>(i);
+  return t;
+}();
+
+std::string decode_base85(std::string_view s, bool ascii85) {
+  std::string out;
+  for (std::size_t i = 0; i < s.size(); i += 5) {
+    std::string_view group = s.substr(i, 5);
+    std::uint64_t value = 0;
+    for (std::size_t k = 0; k < 5; ++k) {
+      int digit = 84;  // the last group may be short
+      if (k < group.size()) digit = ascii85 ? group[k] - '!' : kBase85[static_cast<unsigned char>(group[k])];
+      if (digit < 0 || digit > 84) return out;
+      value = value * 85 + static_cast<std::uint64_t>(digit);
+    }
+    if (value > 0xFFFFFFFFu) return out;
+    for (std::size_t k = 0; k + 1 < group.size(); ++k) {
+      char c = static_cast<char>(value >> (24 - 8 * k) & 0xFF);
+      if (i == 0 && (c < ' ' || c == 0x7F)) return out;  // most runs are something else, and told so at once
+      out += c;
+    }
+  }
+  return out;
+}
+
+void read_base85(std::string_view text, std::string_view run, std::size_t& left, std::vector<Layer>& to) {
+  // Words: sixteen bytes of them hold a space, and are letters mostly.
+  auto reads = [](std::string_view s) {
+    auto letters = std::count_if(s.begin(), s.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' '; });
+    return s.size() >= 16 && s.find(' ') != s.npos && letters >= 13 && looks_like_text(s);
+  };
+  const std::size_t begin = static_cast<std::size_t>(run.data() - text.data()), end = begin + run.size();
+  if (auto mark = run.substr(0, 16).find("<~"); mark != run.npos) run.remove_prefix(mark + 2);
+  if (run.ends_with("~>")) run.remove_suffix(2);
+  run = run.substr(0, left);
+  for (bool ascii85 : {true, false}) {
+    if (!reads(decode_base85(run.substr(0, 20), ascii85))) continue;
+    std::string all = decode_base85(run, ascii85);
+    left -= std::min(left, all.size());
+    to.push_back({"base85", std::move(all), begin, end, true});
+    return;
+  }
+}
+
+// What does not look like sentences: numbers, Morse, base 85.
+void find_odd_runs(std::string_view text, std::size_t& left, std::vector<Layer>& to) {
+  std::size_t numbers = 0, morse = 0, words = 0;  // up to where each was taken
+  for (Block b = next_block(text, 0); b.at < text.size() && left > 0; b = next_block(text, b.at + 16)) {
+    if (b.numbers) {
+      if (auto run = long_run(text, b.at, numbers, is_of_numbers); !run.empty()) read_numbers(text, run, left, to);
+      if (auto run = long_run(text, b.at, morse, is_of_morse); !run.empty()) read_morse(text, run, left, to);
+    }
+    if (!b.unbroken || b.at < words) continue;
+    std::size_t begin = word_begin(text, b.at);
+    words = word_end(text, b.at);
+    if (words - begin >= kLongRun) read_base85(text, text.substr(begin, words - begin), left, to);
   }
 }
 
@@ -173,7 +312,8 @@ void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Laye
     // Encoded text is often wrapped at a column: lines of the same alphabet are one run.
     std::string joined;
     std::size_t next = end;
-    while (end - begin >= 56 && next + 1 < text.size() && text[next] == '\n' && is_run(text[next + 1])) {
+    const bool lines = end - begin >= 56 || (begin == 0 || text[begin - 1] == '\n');
+    while (lines && next + 1 < text.size() && text[next] == '\n' && is_run(text[next + 1])) {
       std::size_t stop = next + 1;
       while (stop < text.size() && is_run(text[stop])) ++stop;
       if (joined.empty()) joined = text.substr(begin, end - begin);
@@ -192,7 +332,7 @@ void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Laye
     }
     i = next_run(text, end);
   }
-  find_binary_digits(text, left, to);
+  find_odd_runs(text, left, to);
 }
 
 namespace {
@@ -326,6 +466,33 @@ std::string atbash(std::string_view s) {
 }
 
 std::string reversed(std::string_view s) { return std::string(s.rbegin(), s.rend()); }
+
+std::string reversed_words(std::string_view s) {
+  std::string out(s);
+  for (std::size_t at = 0; at < out.size();) {
+    std::size_t end = std::min(out.find_first_of(" \n\t", at), out.size());
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(end));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string without_tags(std::string_view line) {
+  std::string out;
+  bool changed = false;
+  for (std::size_t i = 0; i < line.size();) {
+    std::size_t name = i + 1 + (i + 1 < line.size() && line[i + 1] == '/' ? 1 : 0);
+    bool opens = line[i] == '<' && name < line.size() && ((line[name] >= 'a' && line[name] <= 'z') || (line[name] >= 'A' && line[name] <= 'Z'));
+    std::size_t close = opens ? line.substr(0, i + 400).find_first_of("<>", i + 1) : line.npos;
+    if (close == line.npos || line[close] == '<') {
+      out += line[i++];
+      continue;
+    }
+    changed = true;
+    i = close + 1;
+  }
+  return changed ? out : std::string();
+}
 
 std::string from_leet(std::string_view s) {
   static constexpr std::string_view kFrom = "013457@$!|+69(", kTo = "oieastasiltggc";

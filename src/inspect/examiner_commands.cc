@@ -71,7 +71,10 @@ void Examiner::take_commands(const View& view, const std::vector<std::size_t>& f
     if (hits.empty()) continue;
     auto worst = std::max_element(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.level < b.level; });
     static constexpr BuiltinRule kCommand{"command", "injection", "prompt_injection", "", "", "command", "", "", 0, ThreatLevel::kHigh, 6, true};
+    // A line that runs what it fetches is how half of all programs are installed: evidence, where somebody is told to do it.
+    bool runs = std::any_of(hits.begin(), hits.end(), [](const auto& h) { return h.runs; });
     if (worst->level >= ThreatLevel::kMedium) evidence.push_back({&kCommand, begin, stop, 5});
+    else if (runs) evidence.push_back({&kCommand, begin, stop, 4});
     if (!wants(InspectKind::kEgress)) continue;
     InspectFinding f{InspectKind::kEgress, "egress", worst->level, "command", worst->message, snippet_of(line, 0, 80), 0, ""};
     if (view.hidden) f.level = std::max(f.level, ThreatLevel::kHigh);

@@ -25,6 +25,7 @@ bool is_real(std::string_view text, std::size_t at, int& quoted) {
     case '\b': return true;
     case '&': return (next == '#' || std::isalpha(static_cast<unsigned char>(next)) != 0) && text.substr(at, 12).find(';') != text.npos;
     case '\\': return next == 'n' || next == 'r' || next == 't' || next == 'u' || next == 'x' || next == 'U' || next == '"';
+    case '<': return next == '/';  // words with marks of their own: <b>ignore</b>
     case '%': return at + 2 < text.size() && is_hex_digit(next) && is_hex_digit(text[at + 2]);
     case '=': return at + 2 < text.size() && upper_hex(next) && upper_hex(text[at + 2]) && ++quoted >= 4;
     default: return true;
@@ -70,6 +71,7 @@ void Examiner::take_trigger(const View& view, std::string_view check, std::size_
   }
   std::string name = check == "leet" ? "digits for letters" : check == "reverse" ? "reverse" : "atbash";
   if (!layers.empty() && layers.back().name == name && layers.back().end > end) return;
+  if (check == "reverse") layers.push_back({"words in reverse", reversed_words(piece), begin, stop, true});
   layers.push_back({name, check == "leet" ? from_leet(piece) : check == "reverse" ? reversed(piece) : atbash(piece), begin, stop, true});
 }
 
@@ -82,7 +84,8 @@ void Examiner::take_url(const View& view, std::size_t at) {
   Address a = address_of(view.text.substr(from, 2000));
   if (a.host.empty() || is_local(a.host) || is_allowed(a.host, options_.allowed_domains)) return;
   bool drop = is_drop(a.host), data = carries_something(a.path), name = carries_data(a.host);
-  bool image = from >= 8 && view.text.substr(from - std::min<std::size_t>(from, 260), std::min<std::size_t>(from, 260)).rfind("![") != std::string_view::npos;
+  std::string_view ahead = view.text.substr(from - std::min<std::size_t>(from, 260), std::min<std::size_t>(from, 260));
+  bool image = ahead.rfind("![") != ahead.npos || ahead.rfind("<img") != ahead.npos || ahead.ends_with("url(") || ahead.ends_with("url(https:");
   if (!data && !name && !(drop && image)) return;
   InspectFinding f;
   f.kind = wants(InspectKind::kEgress) ? InspectKind::kEgress : InspectKind::kInjection;
@@ -113,6 +116,7 @@ void Examiner::normalised(const View& view) {
     std::string_view line = view.text.substr(at, end - at);
     special = end;
     std::string changed = unescape(line);
+    if (std::string plain = without_tags(changed.empty() ? line : std::string_view(changed)); !plain.empty()) changed = std::move(plain);
     std::string_view now = changed.empty() ? line : std::string_view(changed);
     bool wide = std::any_of(now.begin(), now.end(), [](char c) { return (c & 0x80) != 0; });
     if (wide) {
@@ -128,6 +132,7 @@ void Examiner::normalised(const View& view) {
         add(view, std::move(f), at);
         hidden.push_back({"turned direction", reversed(now), at, end, true});
       }
+      if (std::string upright = turned_upright(now); !upright.empty()) hidden.push_back({"letters upside down", std::move(upright), at, end, true});
       if (std::string seen = look_alike(now); !seen.empty()) changed = std::move(seen);
     }
     if (!changed.empty()) {

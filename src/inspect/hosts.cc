@@ -97,7 +97,7 @@ bool is_ip(std::string_view host) {
 
 bool is_local(std::string_view host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "::1" || host == "0.0.0.0" || host == "::" ||
-         (is_ip(host) && host.starts_with("127."));
+         (is_ip(host) && (host.starts_with("127.") || host.starts_with("::ffff:127.")));
 }
 
 bool is_disguised_ip(std::string_view host) {
@@ -131,6 +131,10 @@ bool carries_data(std::string_view host) {
 }
 
 bool looks_like_host(std::string_view word) {
+  // An IPv6 address without its brackets.
+  if (std::count(word.begin(), word.end(), ':') >= 2 &&
+      std::all_of(word.begin(), word.end(), [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == ':' || c == '.'; }))
+    return true;
   Address a = address_of(word);
   if (word.find("://") != word.npos) return !a.host.empty();
   if (is_local(a.host) || is_disguised_ip(a.host) || is_ip(a.host)) return !a.host.empty();

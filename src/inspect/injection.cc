@@ -1,6 +1,8 @@
 #include "inspect/injection.h"
 
 #include <algorithm>
+#include <cctype>
+#include <array>
 #include <map>
 #include <string>
 
@@ -15,13 +17,15 @@ constexpr int kMedium = 8, kHigh = 10, kCritical = 14;
 
 bool is_pattern(std::string_view phrase) {
   return phrase.find("\\s") != phrase.npos || phrase.find("\\b") != phrase.npos || phrase.find("(?") != phrase.npos ||
-         phrase.find('|') != phrase.npos || phrase.find(".*") != phrase.npos || phrase.find("\\w") != phrase.npos;
+         (phrase.find('|') != phrase.npos && phrase.find('(') != phrase.npos) || phrase.find(".*") != phrase.npos || phrase.find("\\w") != phrase.npos;
 }
 
-// "your router's filter" is not the reader's own.
+// "your router's filter" is not the reader's own; what its makers told it is.
 bool is_of_another(std::string_view phrase) {
   std::size_t your = phrase.find("your ");
-  return your != phrase.npos && phrase.find("'s ", your) != phrase.npos;
+  if (your == phrase.npos || phrase.find("'s ", your) == phrase.npos) return false;
+  static constexpr std::array<std::string_view, 4> kMakers = {"developer", "creator", "maker", "owner"};
+  return std::none_of(kMakers.begin(), kMakers.end(), [&](auto maker) { return phrase.substr(your + 5).starts_with(maker); });
 }
 
 }  // namespace
@@ -30,7 +34,8 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
   std::string_view phrase = text.substr(begin, end - begin);
   if (rule.group != "role" && rule.group != "forged" && is_pattern(phrase)) return 0;
   int weight = rule.weight;
-  if (rule.group == "override" || rule.group == "leak" || rule.group == "jailbreak" || rule.group == "lawless") {
+  static constexpr std::array<std::string_view, 6> kOrders = {"override", "leak", "jailbreak", "lawless", "void", "newtask"};
+  if (std::find(kOrders.begin(), kOrders.end(), rule.group) != kOrders.end()) {
     if (rule.group == "override" && phrase.find('(') != phrase.npos) return 0;  // ignore_previous(instructions)
     switch (how_it_is_said(text, begin, end)) {
       case Said::kDenied: return 0;
@@ -39,6 +44,9 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
       case Said::kToTheReader: break;
     }
     if (is_of_another(phrase)) weight /= 2;
+  } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && begins_quotation(text, begin, end)
+                                  : is_reported(text, begin, end)) {
+    weight /= 4;  // what stands in a quotation is no more of an order than the rest of it
   }
   // Nobody encodes or hides an innocent instruction.
   return hidden ? weight * 3 / 2 : weight;
@@ -60,7 +68,12 @@ std::vector<InjectionScore> score(std::vector<Evidence> evidence) {
     // Code that does harm is what programs are full of; it is evidence where the reader is told to put it somewhere.
     if (!groups.contains("code")) groups.erase("dangerous");
     int total = 0;
-    for (const auto& [group, weight] : groups) total += weight;
+    bool orders = false;  // what is named, kept quiet or hidden says nothing of what is to be done
+    for (const auto& [group, weight] : groups) {
+      total += weight;
+      orders = orders || (group != "sensitive" && group != "secrecy" && group != "hiddenstyle");
+    }
+    if (!orders) total = std::min(total, kMedium - 1);
     out.push_back({heaviest->rule, heaviest->begin, heaviest->end, total});
     i = k;
   }

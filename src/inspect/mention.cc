@@ -70,8 +70,11 @@ constexpr std::array<std::string_view, 36> kReports = {
     "comment",   "writes",  "wrote",  "written", "reads",   "asks",   "asked",   "told",    "inject",
     "jailbreak", "classif", "filter", "recogni", "words",   "label",  "replied", "popular", "messages like"};
 
-bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
-  if (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) return true;
+}  // namespace
+
+bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
+  // "ignore" "all" "previous": a quotation has no marks within.
+  if (std::string_view phrase = text.substr(begin, end - begin); std::count(phrase.begin(), phrase.end(), '"') > 1) return false;
   std::string_view ahead = before(text, begin, kAround), behind = text.substr(end, kAround);
   if (auto line = ahead.rfind('\n'); line != ahead.npos) ahead.remove_prefix(line + 1);
   behind = behind.substr(0, behind.find('\n'));
@@ -98,6 +101,20 @@ bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
     if (holds(about, kReports) || holds(after, kReports) || after.find(" by ") != after.npos) return true;
   }
   return false;
+}
+
+bool begins_quotation(std::string_view text, std::size_t begin, std::size_t end) {
+  if (!quote_before(text, begin) || is_json_value(text, begin)) return false;
+  std::string_view rest = text.substr(end, kAround);
+  return rest.substr(0, rest.find('\n')).find_first_of("\"'`\xe2") != rest.npos;
+}
+
+namespace {
+
+bool is_quoted(std::string_view text, std::size_t begin, std::size_t end) {
+  std::string_view phrase = text.substr(begin, end - begin);
+  if (std::count(phrase.begin(), phrase.end(), '"') > 1) return false;
+  return (quote_before(text, begin) && quote_after(text, end) && !is_json_value(text, begin)) || is_reported(text, begin, end);
 }
 
 // Where people write about such texts.
@@ -148,6 +165,32 @@ bool is_denied(std::string_view text, std::size_t begin, std::size_t end, std::s
   return holds(lower(text.substr(begin, end - begin)), kWithin);
 }
 
+// "The phrase to detect is: …"
+bool is_introduced(std::string_view text, std::size_t begin) {
+  std::string_view line = before(text, begin, 100);
+  if (auto last = line.rfind('\n'); last != line.npos) line.remove_prefix(last + 1);
+  std::size_t colon = line.rfind(':');
+  if (colon == line.npos || line.find_first_of(".!?", colon) != line.npos) return false;
+  static constexpr std::array<std::string_view, 7> kNames = {"phrase", "attack", "payload", "string", "pattern", "detect", "jailbreak"};
+  return holds(lower(line.substr(0, colon)), kNames);
+}
+
+// "fix(prompt): forget previous …": the line says what a change does.
+bool is_of_a_change(std::string_view text, std::size_t begin) {
+  std::string_view line = before(text, begin, 60);
+  if (auto last = line.rfind('\n'); last != line.npos) line.remove_prefix(last + 1);
+  else if (line.size() == 60) return false;
+  while (!line.empty() && (line.front() == ' ' || line.front() == '*' || line.front() == '-')) line.remove_prefix(1);
+  static constexpr std::array<std::string_view, 9> kKinds = {"fix", "feat", "chore", "refactor", "docs", "test", "perf", "build", "revert"};
+  for (auto kind : kKinds) {
+    if (!line.starts_with(kind)) continue;
+    std::string_view rest = line.substr(kind.size());
+    if (rest.starts_with('(') && rest.find(')') != rest.npos) rest.remove_prefix(rest.find(')') + 1);
+    if (rest.starts_with(": ") || rest.starts_with("!: ")) return true;
+  }
+  return false;
+}
+
 // Who does it? "it will ignore previous instructions" tells of somebody; "now ignore previous instructions" tells me.
 Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   // A pattern may begin at the second letter of a word, where the first has two forms.
@@ -162,6 +205,12 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   static constexpr std::array<std::string_view, 16> kOthers = {"will", "would", "could", "may", "might", "it",
                                                                "they", "which", "who",   "he",  "she",   "we",
                                                                "i",    "that",  "can",   "si"};
+  // "¿Cómo puedo ignorar…?", "Wie kann ich …": asked, not ordered.
+  static constexpr std::array<std::string_view, 12> kAsked = {"puedo", "puede", "podemos", "podr\u00eda", "c\u00f3mo", "como",
+                                                              "comment", "puis-je", "peut-on", "kann", "posso", "como posso"};
+  if (one_of(last, kAsked)) return Said::kOfSomebody;
+  if (is_introduced(text, begin)) return Said::kQuoted;
+  if (is_of_a_change(text, begin)) return Said::kOfSomebody;
   bool to_me = ahead.find("you ") != ahead.npos;
   if (one_of(last, kOthers)) return to_me ? Said::kToTheReader : Said::kOfSomebody;
   static constexpr std::array<std::string_view, 4> kDuty = {"to", "should", "must", "shall"};

@@ -27,19 +27,36 @@ ThreatLevel level_of(std::string_view file, const YAML::Node& node) {
 }
 
 // Short words in patterns: {_} what stands between two words, however they are wrapped, commented or decorated; {w} up
-// to five words that do not matter; {few} up to two.
+// to five words that do not matter; {few} up to two. The others are classes of words that mean the same in an order to
+// a model, so that each rule knows all of them: {undo} to take back, {past} what came before, {order} what a model was
+// told, {tell} to show it, {reply} what it says, {reader} what it is called, {make} to do as it is told.
 std::string expand(std::string_view pattern) {
   static constexpr std::pair<std::string_view, std::string_view> kMacros[] = {
       {"{_}", "(?:[^a-z0-9\\x80-\\xff]+)"},
-      {"{w}", "(?:[a-z']+[^a-z0-9\\x80-\\xff]+){0,5}"},
-      {"{few}", "(?:[a-z']+[^a-z0-9\\x80-\\xff]+){0,2}"},
+      {"{w}", "(?:[a-z0-9']+[^a-z0-9\\x80-\\xff]+){0,5}"},
+      {"{few}", "(?:[a-z0-9']+[^a-z0-9\\x80-\\xff]+){0,2}"},
+      {"{undo}",
+       "(?:ignore|disregard|forget(?:{_}about)?|neglect|overlook|discard|dismiss|abandon|disobey|(?:set|put|lay|cast|leave|toss) aside|"
+       "throw (?:away|out)|never mind|pay no{_}(?:attention|heed){_}to|take no{_}notice{_}of|"
+       "(?:do not{_}|don(?:'|\\xe2\\x80\\x99)?t |never |stop |cease{_}|quit |refrain{_}from{_}|no longer{_})(?:follow|obey|heed|listen|comply|adher|abid|respect)"
+       "(?:e|ing|ying)?(?:{_}(?:to|with|by))?)"},
+      {"{past}", "(?:previous(?:ly)?|prior|above|earlier|preceding|foregoing|past|former|initial|original|aforementioned)"},
+      {"{order}", "(?:instructions?|directi(?:ves?|ons)|prompts?|guidelines?|guidance|programming|orders|rules|commands)"},
+      {"{tell}",
+       "(?:repeat|print|reveal|show|output|display|write{_}(?:out|down|me)|leak|disclose|dump|echo|recite|expose|paraphrase|translate|quote|"
+       "spell(?:{_}out)?|list|summari[sz]e|reproduce|paste|share|(?:tell|give|send){_}(?:me|us))"},
+      {"{reply}", "(?:answers?|responses?|reply|replies|output)"},
+      {"{reader}", "(?:ai|llms?|language{_}models?|chatbots?|gpt|chatgpt|claude|gemini|copilot|assistants?|agents?|bots?|models?)"},
+      {"{make}",
+       "(?:run|execute|send|e-?mail|forward|call|upload|delete|transfer|post|fetch|download|install|reveal|disclose|ignore|read|print|output|"
+       "include|append|insert|add|recommend|say|tell|ask|reply|respond|approve|rate|push|skip|stop|hide|open|visit|display|comply|grant)"},
   };
   std::string out;
   for (std::size_t i = 0; i < pattern.size();) {
     bool found = false;
     for (const auto& [name, means] : kMacros) {
       if (!pattern.substr(i).starts_with(name)) continue;
-      out += means;
+      out += name == "{_}" || name == "{w}" || name == "{few}" ? std::string(means) : expand(means);
       i += name.size();
       found = true;
       break;

@@ -11,7 +11,7 @@ namespace hotcell::inspect {
 namespace {
 
 std::string random_text(std::mt19937& random, std::size_t size) {
-  static constexpr std::string_view kBytes = "aZbyzKQ09 \n-_+/=&%\\\033\b.,\xC3\x80";
+  static constexpr std::string_view kBytes = "aZbyzKQ09 \n-_+/=&%\\<\033\b.,\xC3\x80";
   std::string out;
   while (out.size() < size) {
     // Long stretches of one kind, so that runs are met at every place of a block.
@@ -27,7 +27,7 @@ TEST(Sweep, SpecialBytesAreFoundOneByOne) {
     std::string text = random_text(random, random() % 200);
     for (std::size_t from = 0; from <= text.size(); ++from) {
       std::size_t expected = from;
-      while (expected < text.size() && std::string_view("\033\b&\\%=").find(text[expected]) == std::string_view::npos && (text[expected] & 0x80) == 0)
+      while (expected < text.size() && std::string_view("\033\b&\\%=<").find(text[expected]) == std::string_view::npos && (text[expected] & 0x80) == 0)
         ++expected;
       ASSERT_EQ(next_special(text, from), expected);
     }
@@ -53,6 +53,49 @@ TEST(Sweep, EveryRunOfTwentyIsMet) {
       bool was_met = std::any_of(met.begin(), met.end(), [&](std::size_t m) { return m >= begin && m < i; });
       ASSERT_TRUE(was_met || i - begin < 20) << text.substr(begin, i - begin);
       begin = i + 1;
+    }
+  }
+}
+
+TEST(Sweep, EveryRunOfSixtyThreeHoldsABlock) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    while (text.size() < 400) {
+      bool digits = random() % 2 == 0;
+      for (std::size_t n = random() % 70; n > 0; --n) text += digits ? "0123456789abcdef, .-"[random() % 20] : "ghijklmnopqrstvwyz"[random() % 18];
+      text += ' ';
+    }
+    auto is_met = [&](std::size_t begin, std::size_t end, bool Block::* kind) {
+      for (Block b = next_block(text, 0); b.at < text.size(); b = next_block(text, b.at + 16))
+        if (b.*kind && b.at >= begin && b.at + 16 <= end) return true;
+      return false;
+    };
+    auto is_letter = [](char c) { return c >= 'g' && c <= 'z'; };
+    for (std::size_t i = 0, begin = 0; i <= text.size(); ++i) {
+      if (i < text.size() && !is_letter(text[i])) continue;
+      ASSERT_TRUE(i - begin < 63 || is_met(begin, i, &Block::numbers)) << text.substr(begin, i - begin);
+      begin = i + 1;
+    }
+    for (std::size_t i = 0, begin = 0; i <= text.size(); ++i) {
+      if (i < text.size() && text[i] != ' ') continue;
+      ASSERT_TRUE(i - begin < 63 || is_met(begin, i, &Block::unbroken)) << text.substr(begin, i - begin);
+      begin = i + 1;
+    }
+  }
+}
+
+TEST(Sweep, WordsEndAtSpaces) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = random_text(random, random() % 200);
+    auto in_word = [&](std::size_t i) { return static_cast<unsigned char>(text[i]) > ' '; };
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      std::size_t begin = at, end = at;
+      while (begin > 0 && in_word(begin - 1)) --begin;
+      while (end < text.size() && in_word(end)) ++end;
+      ASSERT_EQ(word_begin(text, at), begin);
+      ASSERT_EQ(word_end(text, at), end);
     }
   }
 }

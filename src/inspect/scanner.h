@@ -16,6 +16,7 @@ struct ScanRule {
   std::string pattern;   // what a match of the rule begins with, or stands near
   bool caseless = true;
   bool leet = false;     // only where a sign stands for a letter
+  bool whole = false;    // its signs are looked for from end to end: where one ends is asked for
 };
 
 struct ScanMatch {
@@ -44,6 +45,8 @@ class Scanner {
   };
   struct Known {
     std::uint32_t size = 0, first = 0, last = 0;  // its uses
+    bool at_word = false;                         // all of them are
+    const std::uint8_t* next = nullptr;           // bits of the bytes that any of them may go on with
   };
   struct Sink;
   static int on_match(unsigned id, unsigned long long, unsigned long long end, unsigned, void* context);

@@ -71,9 +71,18 @@ bool is_mixed(std::string_view s) {
   return digits >= 2 && upper && small && changes(s) * 5 >= s.size() && entropy_of(s) >= 3.5;
 }
 
+bool is_random(std::string_view s) {
+  std::string_view tail = s.substr(std::min(s.size(), s.find_last_of("_-.") + 1));
+  if (tail.size() < 16) tail = s.substr(std::min<std::size_t>(s.size(), 5));
+  auto digits = std::count_if(tail.begin(), tail.end(), is_digit);
+  bool lower = std::any_of(tail.begin(), tail.end(), is_lower), upper = std::any_of(tail.begin(), tail.end(), is_upper);
+  if (tail.size() < 16 || digits < 2 || (!lower && !upper)) return false;
+  return distinct(tail) >= 9 && changes(tail) * 100 >= tail.size() * 30 && entropy_of(tail) >= 3.2;
+}
+
 bool is_generic_secret(std::string_view v, std::string_view whole) {
   while (!v.empty() && (v.back() == '.' || v.back() == ':' || v.back() == '\\' || v.back() == '`' || v.back() == '*')) v.remove_suffix(1);
-  if (v.size() < 12 || is_placeholder(v) || is_uuid(v)) return false;
+  if (v.size() < 12 || is_placeholder(v) || is_uuid(v) || v.starts_with("sk_test_") || v.starts_with("pk_")) return false;
   if (std::string_view("$%@*/.~#&|!-+=?\\`").find(v.front()) != std::string_view::npos) return false;
   if (v.find("://") != v.npos || v.find("::") != v.npos || v.find("->") != v.npos || v.find('$') != v.npos) return false;
   if (v.find("=") != v.npos && !v.ends_with('=')) return false;
@@ -81,7 +90,8 @@ bool is_generic_secret(std::string_view v, std::string_view whole) {
     if (v.size() != 32 && v.size() != 64) return false;
     std::string name(whole.substr(0, 12));
     for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return (name.starts_with("api") || name.starts_with("secret") || name.starts_with("client")) && distinct(v) >= 8;
+    static constexpr std::array<std::string_view, 5> kNames = {"api", "secret", "client", "auth", "access"};
+    return std::any_of(kNames.begin(), kNames.end(), [&](auto n) { return name.starts_with(n); }) && distinct(v) >= 8;
   }
   auto digits = static_cast<std::size_t>(std::count_if(v.begin(), v.end(), is_digit));
   auto letters = static_cast<std::size_t>(std::count_if(v.begin(), v.end(), [](char c) { return is_upper(c) || is_lower(c); }));
@@ -140,6 +150,9 @@ ThreatLevel judge_secret(const SecretMatch& m) {
     return real ? m.level : ThreatLevel::kLow;
   }
   if (is_placeholder(m.value)) return ThreatLevel::kNone;
+  // A prefix of a few letters also begins names: what follows must be random.
+  if (m.check == "service") return when(is_random(m.value));
+  if (m.check == "netrc") return when(m.value.size() >= 8 && std::any_of(m.value.begin(), m.value.end(), is_digit));
   if (m.check == "aws") return when(distinct(m.value) >= 7);
   if (m.check == "github") return has_good_checksum(m.value) ? m.level : distinct(m.value) >= 12 ? ThreatLevel::kMedium : ThreatLevel::kNone;
   if (m.check == "entropy") return when(entropy_of(m.value) >= 3.5 && !is_hex(m.value));

@@ -22,6 +22,18 @@ TEST(Secrets, KnownForms) {
   EXPECT_TRUE(leaks(join("postgres://app:", "s3cr9Xk2pq@db.internal/x")));
 }
 
+TEST(Secrets, TokensOfOtherServices) {
+  for (const char* prefix : {"dckr_pat_", "lin_api_", "sq0atp-", "tskey-auth-", "glsa_", "figd_", "gsk_", "pul-"})
+    EXPECT_TRUE(leaks(join(prefix, "x7Kq9ZpR3tWx2mNbYc8LhJ4f"))) << prefix;
+  EXPECT_TRUE(leaks(join("machine api.example.org login me password ", "8RywkVSRDnptz0mV3")));
+  EXPECT_TRUE(leaks(join("redis://:", "OLnv9DS0hQTo93l7@cache:6379/0")));
+  EXPECT_TRUE(leaks(join("TWILIO_AUTH_TOKEN=", "b49c12a4b0062983475eb46c5296f62e")));
+  // What begins alike and is a name; what is made for tests.
+  for (const char* t : {"pul-request-template-for-all-repositories", "figd_documentation_of_the_interface", "gsk_configuration_file_name_here",
+                        "stripe.api_key = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc'", "csrf_token=9f86d081884c7d659a2feaa0c55ad015"})
+    EXPECT_FALSE(leaks(t)) << t;
+}
+
 TEST(Secrets, AGitHubTokenHasAChecksum) {
   // The last six are the CRC-32 of the thirty before them.
   auto right = text(join("ghp_", "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17"), only(InspectKind::kSecrets));

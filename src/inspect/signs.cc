@@ -42,6 +42,18 @@ class Expander : private PatternReader {
     for (auto& x : all) x.done = true;
   }
 
+  // What has ended goes through every alternative that follows, and comes out of each.
+  static void forget_copies(Prefixes& all) {
+    Prefixes kept;
+    for (auto& x : all) {
+      bool known = x.done && std::any_of(kept.begin(), kept.end(), [&](const Prefix& k) {
+                     return k.done && k.at_word == x.at_word && k.has_next == x.has_next && k.text == x.text && k.next == x.next;
+                   });
+      if (!known) kept.push_back(std::move(x));
+    }
+    all = std::move(kept);
+  }
+
   Prefixes element(Prefixes now) {
     Prefixes with;
     bool word = p_.substr(at_).starts_with("\\b");
@@ -65,6 +77,7 @@ class Expander : private PatternReader {
       if (may_repeat) stop(now);
       with.insert(with.end(), now.begin(), now.end());
     }
+    forget_copies(with);
     if (with.size() > kMostSigns) {
       stop(now);
       return now;

@@ -14,7 +14,7 @@ namespace hotcell::inspect {
 namespace {
 
 bool is_special(char c) {
-  return c == '\033' || c == '\b' || c == '&' || c == '\\' || c == '%' || c == '=' || (static_cast<unsigned char>(c) & 0x80) != 0;
+  return c == '\033' || c == '\b' || c == '&' || c == '\\' || c == '%' || c == '=' || c == '<' || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 constexpr auto kLetters = [] {
   std::array<char, 256> t{};
@@ -47,7 +47,7 @@ std::uint32_t bits(__m128i v) { return static_cast<std::uint32_t>(_mm_movemask_e
 
 std::uint32_t special_bits(__m128i v) {
   __m128i a = _mm_or_si128(_mm_or_si128(same(v, '\033'), same(v, '\b')), _mm_or_si128(same(v, '&'), same(v, '\\')));
-  __m128i b = _mm_or_si128(_mm_or_si128(same(v, '%'), same(v, '=')), v);  // movemask takes the top bit, as it is
+  __m128i b = _mm_or_si128(_mm_or_si128(same(v, '%'), same(v, '=')), _mm_or_si128(same(v, '<'), v));  // movemask takes the top bit, as it is
   return bits(_mm_or_si128(a, b));
 }
 std::uint32_t run_bits(__m128i v) {
@@ -55,6 +55,12 @@ std::uint32_t run_bits(__m128i v) {
   __m128i b = _mm_or_si128(_mm_or_si128(same(v, '+'), same(v, '/')), _mm_or_si128(same(v, '-'), same(v, '_')));
   return bits(_mm_or_si128(a, b));
 }
+
+std::uint32_t later_letters(__m128i v) {
+  __m128i low = _mm_or_si128(v, _mm_set1_epi8(0x20));
+  return bits(_mm_andnot_si128(_mm_or_si128(same(low, 'x'), same(low, 'u')), within(low, 'g', 20)));
+}
+std::uint32_t spaces(__m128i v) { return bits(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(' ')), v)); }
 
 // For each set of eight: which bytes to keep, side by side.
 constexpr auto kKeep = [] {
@@ -112,6 +118,46 @@ std::size_t next_run(std::string_view text, std::size_t from) {
     if (n == 10) return from;
   }
   return text.size();
+}
+
+Block next_block(std::string_view text, std::size_t from) {
+  constexpr std::size_t kBlock = 16;
+  bool numbers = false, unbroken = false;  // of the block before
+  for (; from + kBlock <= text.size(); from += kBlock) {
+#if defined(__x86_64__)
+    __m128i v = load(text.data() + from);
+    const bool no_letters = later_letters(v) == 0, no_space = spaces(v) == 0;
+#else
+    bool no_letters = true, no_space = true;
+    for (char c : text.substr(from, kBlock)) {
+      char low = static_cast<char>(c | 0x20);
+      no_letters = no_letters && !(low >= 'g' && low <= 'z' && low != 'x' && low != 'u');
+      no_space = no_space && static_cast<unsigned char>(c) > ' ';
+    }
+#endif
+    if ((no_letters && numbers) || (no_space && unbroken)) return {from, no_letters && numbers, no_space && unbroken};
+    numbers = no_letters;
+    unbroken = no_space;
+  }
+  return {text.size(), false, false};
+}
+
+std::size_t word_begin(std::string_view text, std::size_t at) {
+#if defined(__x86_64__)
+  for (; at >= 16; at -= 16)
+    if (std::uint32_t found = spaces(load(text.data() + at - 16)); found != 0) return at - static_cast<std::size_t>(std::countl_zero(found << 16));
+#endif
+  while (at > 0 && static_cast<unsigned char>(text[at - 1]) > ' ') --at;
+  return at;
+}
+
+std::size_t word_end(std::string_view text, std::size_t at) {
+#if defined(__x86_64__)
+  for (; at + 16 <= text.size(); at += 16)
+    if (std::uint32_t found = spaces(load(text.data() + at)); found != 0) return at + static_cast<std::size_t>(std::countr_zero(found));
+#endif
+  while (at < text.size() && static_cast<unsigned char>(text[at]) > ' ') ++at;
+  return at;
 }
 
 std::size_t letters_of(std::string_view text, char* out) {

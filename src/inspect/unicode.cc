@@ -40,10 +40,35 @@ bool is_invisible(UChar32 c) {
 // Blocks whose characters are never taken for Latin letters: what most text in other scripts is made of.
 bool is_plain(UChar32 c) {
   return (c >= 0x2010 && c <= 0x2027) || (c >= 0x2030 && c <= 0x205E) || (c >= 0x2190 && c <= 0x245F) ||
-         (c >= 0x2500 && c <= 0x2BFF) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7FF) ||
+         (c >= 0x2500 && c <= 0x27FF) || (c >= 0x2900 && c <= 0x2BFF) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7FF) ||
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xA0 && c <= 0xBF && c != 0xAD && c != 0xAA && c != 0xBA) ||
          (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFF) || (c >= 0xFF00 && c <= 0xFF20) ||
          (c >= 0x900 && c <= 0xDFF);
+}
+
+// Letters that neither normalisation nor the tables of look-alikes know: flags, squares, Braille, small capitals.
+UChar32 plain_letter(UChar32 c) {
+  if (c < 0x180) return c;
+  if (c >= 0x1F1E6 && c <= 0x1F1FF) return 'a' + (c - 0x1F1E6);
+  if (c >= 0x1F150 && c <= 0x1F169) return 'a' + (c - 0x1F150);
+  if (c >= 0x1F170 && c <= 0x1F189) return 'a' + (c - 0x1F170);
+  if (c >= 0x2800 && c <= 0x283F) {
+    static constexpr char kBraille[] = " a1b'k2l@cif/msp\"e3h9o6r^djg>ntq,*5<-u8v.%[$+x!&;:4\\0z7(_?w]#y)=";
+    return kBraille[c - 0x2800];
+  }
+  static constexpr char16_t kSmall[] = u"\u1d00\u0299\u1d04\u1d05\u1d07\ua730\u0262\u029c\u026a\u1d0a\u1d0b\u029f\u1d0d\u0274\u1d0f\u1d18\u01eb\u0280\ua731\u1d1b\u1d1c\u1d20\u1d21x\u028f\u1d22";
+  for (UChar32 i = 0; i < 26; ++i)
+    if (kSmall[i] == c) return 'a' + i;
+  return c;
+}
+
+// Letters turned upside down; 0 when it is none. n and u, b and q, d and p change places then.
+char upright(UChar32 c) {
+  static constexpr char16_t kTurned[] = u"\u0250\u0254\u01dd\u025f\u0183\u0265\u1d09\u027e\u029e\u026f\u0279\u0287\u028c\u028d\u028e\u0131\u0253";
+  static constexpr char kUpright[] = "acefghijkmrtvwyig";
+  for (std::size_t i = 0; i + 1 < sizeof kUpright; ++i)
+    if (kTurned[i] == c) return kUpright[i];
+  return 0;
 }
 
 template <typename F>
@@ -94,7 +119,7 @@ std::string look_alike(std::string_view line) {
   if (s.checker == nullptr || s.fold == nullptr || s.decompose == nullptr) return {};
   std::string visible;
   each_code_point(line, [&](UChar32 c) {
-    if (!is_invisible(c)) append_utf8(visible, c);
+    if (!is_invisible(c)) append_utf8(visible, plain_letter(c));
   });
   UErrorCode error = U_ZERO_ERROR;
   icu::UnicodeString folded = s.fold->normalize(icu::UnicodeString::fromUTF8(visible), error);
@@ -119,6 +144,21 @@ std::string look_alike(std::string_view line) {
   flush();
   std::string ascii = to_ascii(out.toLower());
   return ascii == line ? std::string() : ascii;
+}
+
+std::string turned_upright(std::string_view line) {
+  std::string out;
+  std::size_t turned = 0;
+  each_code_point(line, [&](UChar32 c) {
+    static constexpr std::string_view kSwap = "nubqdp", kFor = "unqbpd";
+    char up = upright(c);
+    turned += up != 0;
+    if (up != 0) out += up;
+    else if (c >= 0x80) out += ' ';
+    else if (auto at = kSwap.find(static_cast<char>(c)); at != kSwap.npos) out += kFor[at];
+    else out += static_cast<char>(c);
+  });
+  return turned >= 4 ? std::string(out.rbegin(), out.rend()) : std::string();
 }
 
 std::vector<std::string> smuggled(std::string_view line) {

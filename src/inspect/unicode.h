@@ -10,6 +10,9 @@ namespace hotcell::inspect {
 // that. Ordinary text in other scripts is left alone.
 std::string look_alike(std::string_view line);
 
+// Letters written upside down, read from the other end; empty when there are too few of them.
+std::string turned_upright(std::string_view line);
+
 // Texts that are carried by characters nobody sees: tags, variation selectors, invisible signs as bits.
 std::vector<std::string> smuggled(std::string_view line);
 

@@ -32,6 +32,30 @@ Result<JobFile> file_of(const JsonValue& item, std::size_t index) {
   return file;
 }
 
+// The name as a host's file system may take it that folds case, or drops what is invisible, or points and spaces at the end:
+// .GIT, .g\u200cit and ".git " are .git there.
+std::string as_folded(std::string_view part) {
+  std::string out;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    std::string_view rest = part.substr(i);
+    bool mark = rest.size() >= 3 && rest[0] == '\xe2' && (rest[1] == '\x80' || rest[1] == '\x81') &&
+                ((rest[1] == '\x80' && ((rest[2] >= '\x8b' && rest[2] <= '\x8f') || (rest[2] >= '\xaa' && rest[2] <= '\xae'))) ||
+                 (rest[1] == '\x81' && rest[2] >= '\xa0' && rest[2] <= '\xaf'));
+    if (mark || rest.starts_with("\xef\xbb\xbf")) {
+      i += 2;
+    } else if (rest.starts_with("\xc2\xad")) {
+      i += 1;
+    } else if (rest.starts_with("\xc4\xb1") || rest.starts_with("\xc4\xb0")) {  // i without its point, I with one
+      out += 'i';
+      i += 1;
+    } else {
+      out += part[i] >= 'A' && part[i] <= 'Z' ? static_cast<char>(part[i] + 32) : part[i];
+    }
+  }
+  while (!out.empty() && (out.back() == ' ' || out.back() == '.')) out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 Result<void> check_file_name(std::string_view name) {
@@ -46,7 +70,8 @@ Result<void> check_file_name(std::string_view name) {
     if (part.empty() || part == "." || part == "..") return refuse("must be a plain relative name without . or ..");
     if (part.size() > kMaxPart) return refuse("is too long");
     // What git or we ourselves would run or believe without being asked.
-    if (part == ".git" || part == ".hotcell") return refuse("is a protected name");
+    std::string folded = as_folded(part);
+    if (folded == ".git" || folded == ".hotcell" || folded == "git~1") return refuse("is a protected name");
   }
   return {};
 }

@@ -75,9 +75,11 @@ TEST(ExecuteSpec, AWorkDirStaysInsideTheCell) {
 TEST(ExecuteSpec, FileNamesStayInsideTheWorkspace) {
   const std::string long_name(300, 'x');
   for (const std::string& bad : std::vector<std::string>{"../x", "a/../../x", ".git/hooks/pre-commit", long_name, "a\\nb", "./",
-                                                         "/abs", "", "a//b", "a/", ".", "a\\u0000b", "sub/.git/config"})
+                                                         "/abs", "", "a//b", "a/", ".", "a\\u0000b", "sub/.git/config",
+                                                         ".GIT/config", ".g\u200cit/config", ".git /config", ".git./config", ".g\u0131t/hooks/x",
+                                                         "GIT~1/config", ".HotCell/x"})
     EXPECT_NE(why(with(cat("\"files\":{\"", bad, "\":\"x\"}"))), "") << bad;
-  for (const char* good : {"con", "a b", "...", "-x", "ünï", ".gitignore"})
+  for (const char* good : {"con", "a b", "...", "-x", "ünï", ".gitignore", ".github", "GIT", "digit"})
     EXPECT_EQ(why(with(cat("\"files\":{\"", good, "\":\"x\"}"))), "") << good;
   EXPECT_NE(why(with(R"("files":[{"name":"a","content":""},{"name":"a","content":""}])")).find("twice"), std::string::npos);
   EXPECT_NE(why(with(R"("files":[{"name":"a","content":"?","encoding":"base64"}])")).find("base64"), std::string::npos);
