@@ -105,7 +105,20 @@ TEST_F(Rest, OutputStreamsAsItHappensAndCanBeResumed) {
   const std::string id = field(stream.body, "id");
   auto again = send("GET", cat("/api/v1/executions/", id, "/events"), "", {{"Last-Event-ID", "1"}});
   EXPECT_EQ(again.body.find("id: 1\n"), std::string::npos);
+  EXPECT_NE(again.body.find("two"), std::string::npos);
   EXPECT_NE(again.body.find("event: done"), std::string::npos);
+  // Whoever has had all of it, or says so, is told the end again and not kept waiting for more.
+  for (const char* last : {"99", "4611686018427387904"}) {
+    auto late = send("GET", cat("/api/v1/executions/", id, "/events"), "", {{"Last-Event-ID", last}});
+    EXPECT_EQ(late.body.find("event: stdout"), std::string::npos) << late.body;
+    EXPECT_NE(late.body.find("event: done"), std::string::npos) << late.body;
+  }
+  EXPECT_EQ(send("GET", cat("/api/v1/executions/", id, "/events"), "", {{"Last-Event-ID", "18446744073709551615"}}).status, 400);
+  // One that was only waited for is told from the history: the end, with all of the output.
+  auto waited = execute(R"({"command":"echo","args":["only waited for"]})");
+  auto told = send("GET", cat("/api/v1/executions/", field(waited.body, "id"), "/events"), "");
+  EXPECT_NE(told.body.find("event: done"), std::string::npos) << told.body;
+  EXPECT_NE(told.body.find("only waited for"), std::string::npos) << told.body;
   auto lines = send("POST", kExecute, R"({"command":"echo","args":["x"]})", {{"Accept", "application/x-ndjson"}});
   EXPECT_TRUE(lines.body.starts_with("{\"seq\":1,")) << lines.body;
 }
