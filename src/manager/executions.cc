@@ -85,9 +85,9 @@ class ExecutionsImpl final : public Executions {
     if (!spec.idempotency_key.empty()) {
       if (spec.idempotency_key.size() > 256) return make_error(ErrorCode::kInvalid, "Idempotency-Key: more than 256 bytes");
       for (const auto& [id, live] : live_)
-        if (live->record.client == spec.client && live->record.idempotency_key == spec.idempotency_key) return Submitted{id, true};
+        if (live->record.client == spec.client && live->record.idempotency_key == spec.idempotency_key) return again(id, std::move(spec));
       TRY_SET(auto known, history_.find_key(spec.client, spec.idempotency_key));
-      if (known) return Submitted{known->id, true};
+      if (known) return again(known->id, std::move(spec));
     }
     if (spec.max_running > 0) {
       auto own = std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
@@ -275,6 +275,15 @@ class ExecutionsImpl final : public Executions {
     return options;
   }
   std::size_t most_running() const { return options_.max_running; }
+
+  // The same key for something else is a mistake of whoever asks, who must not take another program's result for its own.
+  Result<Submitted> again(std::string id, JobSpec spec) {
+    TRY_SET(Job job, make_job(std::move(spec), rules_));
+    const std::string asked = history_.details(id).value_or({}).request;
+    if (asked.find("\"digest\":") != std::string::npos && asked != job_json(job.spec))
+      return make_error(ErrorCode::kUnsupported, "Idempotency-Key: this key was used for another request");
+    return Submitted{std::move(id), true};
+  }
 
   LivePtr find_live(std::string_view id) const {
     auto it = live_.find(id);
