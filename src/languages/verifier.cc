@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 #include "hotcell/verify.h"
@@ -44,6 +45,12 @@ std::string cause_of_death(int status, Bytes memory) {
 struct Verifier::Impl {
   VerifierOptions options;
   sys::FramedChild child;
+  bool used = false;   // and may not be asked again
+
+  // Not when the answer is there: to end one and to start one is work, which whoever waits for a program's end should not wait for.
+  void end_used() {
+    if (std::exchange(used, false)) child.stop();
+  }
 
   Result<void> start() {
     if (!options.spawn) {
@@ -58,6 +65,7 @@ struct Verifier::Impl {
   }
 
   Verification ask(const WireRequest& request) {
+    end_used();
     std::string bytes = sys::frame(pack(request));
     for (int attempt = 0;; ++attempt) {
       const bool parked = child.running();
@@ -86,7 +94,8 @@ struct Verifier::Impl {
       child.stop();
       return refused(request.language, request.file, "the verifier's answer makes no sense");
     }
-    if (reply->last || options.fresh_child) child.stop();
+    if (reply->last) child.stop();
+    else used = options.fresh_child;
     Verification v;
     v.language = request.language;
     v.findings = std::move(reply->findings);
@@ -102,7 +111,6 @@ struct Verifier::Impl {
       v.findings.back().file = request.file;
     }
     v.safe = !error && !v.unverifiable;
-    if (options.fresh_child) start().ignore("the next source will say so");
     return v;
   }
 };
@@ -113,6 +121,7 @@ Verifier::Verifier(Verifier&&) noexcept = default;
 Verifier& Verifier::operator=(Verifier&&) noexcept = default;
 
 Result<void> Verifier::park() {
+  impl_->end_used();
   if (impl_->child.running()) return {};
   return impl_->start();
 }

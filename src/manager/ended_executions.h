@@ -1,4 +1,5 @@
-// Executions that have ended stay for a while, so that a watcher whose connection broke can go on where it was.
+// Executions that have ended stay for a while, so that a watcher whose connection broke can go on where it was. Their results
+// do not: the history has those.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -20,7 +21,7 @@ class EndedExecutions {
 
  private:
   static constexpr auto kStay = std::chrono::seconds(60);
-  static constexpr std::size_t kMost = 512, kMostBytes = 64u << 20;
+  static constexpr std::size_t kMost = 512, kMostBytes = 16u << 20;
 
   Forget forget_;
   std::deque<std::shared_ptr<LiveExecution>> ended_;

@@ -1,7 +1,5 @@
 #include "manager/executions.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <deque>
 #include <thread>
@@ -87,9 +85,9 @@ class ExecutionsImpl final : public Executions {
     if (!spec.idempotency_key.empty()) {
       if (spec.idempotency_key.size() > 256) return make_error(ErrorCode::kInvalid, "Idempotency-Key: more than 256 bytes");
       for (const auto& [id, live] : live_)
-        if (live->record.client == spec.client && live->record.idempotency_key == spec.idempotency_key) return Submitted{id, true};
+        if (live->record.client == spec.client && live->record.idempotency_key == spec.idempotency_key) return again(id, std::move(spec));
       TRY_SET(auto known, history_.find_key(spec.client, spec.idempotency_key));
-      if (known) return Submitted{known->id, true};
+      if (known) return again(known->id, std::move(spec));
     }
     if (spec.max_running > 0) {
       auto own = std::count_if(live_.begin(), live_.end(), [&](const auto& l) {
@@ -123,7 +121,7 @@ class ExecutionsImpl final : public Executions {
     record.created = std::chrono::system_clock::now();
     record.idempotency_key = job.spec.idempotency_key;
     record.trace_parent = job.spec.trace_parent;
-    const bool recorded_first = job.spec.recorded_first;
+    const bool recorded_first = job.spec.recorded_first || !record.idempotency_key.empty();   // who comes with the same key must find it
     auto live = std::make_shared<LiveExecution>(std::move(job), record);
     live_.emplace(live->record.id, live);
     // Before anything is started, so that a front that is killed leaves a trace of it.
@@ -167,7 +165,7 @@ class ExecutionsImpl final : public Executions {
 
   std::optional<std::string> result(std::string_view id) const override {
     auto live = find_live(id);
-    if (!live || !live->told_end) return std::nullopt;
+    if (!live || !live->told_end || live->result.empty()) return std::nullopt;
     return live->result;
   }
 
@@ -204,8 +202,12 @@ class ExecutionsImpl final : public Executions {
 
   Result<Subscription> watch(std::string_view id, std::uint64_t after, OnUpdate update) override {
     if (auto live = find_live(id)) {
-      auto watcher = live->watch(after, std::move(update));
-      return Subscription([live, watcher] { live->unwatch(watcher); });
+      auto watcher = live->watch(after, update);
+      if (!live->told_end) return Subscription([live, watcher] { live->unwatch(watcher); });
+      live->unwatch(watcher);
+      TRY_SET(std::string result, result_of(*live));
+      update(Update{std::max(live->last_seq(), after + 1), "done", std::move(result)});
+      return Subscription();
     }
     TRY_SET(auto known, history_.find(id));
     if (!known) return make_error(ErrorCode::kNotFound, "execution not found");
@@ -273,6 +275,15 @@ class ExecutionsImpl final : public Executions {
     return options;
   }
   std::size_t most_running() const { return options_.max_running; }
+
+  // The same key for something else is a mistake of whoever asks, who must not take another program's result for its own.
+  Result<Submitted> again(std::string id, JobSpec spec) {
+    TRY_SET(Job job, make_job(std::move(spec), rules_));
+    const std::string asked = history_.details(id).value_or({}).request;
+    if (asked.find("\"digest\":") != std::string::npos && asked != job_json(job.spec))
+      return make_error(ErrorCode::kUnsupported, "Idempotency-Key: this key was used for another request");
+    return Submitted{std::move(id), true};
+  }
 
   LivePtr find_live(std::string_view id) const {
     auto it = live_.find(id);
@@ -458,25 +469,34 @@ class ExecutionsImpl final : public Executions {
     if (hooks_.ended) hooks_.ended(r, &report, waited, live->from_stock);
     ExecutionDetails details{job_json(live->job.spec), live->result, live->usage_json(), live->events_json()};
     // The writer may come to it when we are gone: until it is back on the loop's thread, it has nothing of ours.
-    history_.end(r, std::move(details), [this, &loop = loop_, live, alive = alive_](const Result<void>&) {
+    history_.end(r, std::move(details), [this, &loop = loop_, live, alive = alive_](const Result<void>& written) {
       // A disk that is full is no reason to keep the answer from whoever waits; the store has told the log.
-      loop.post([this, live, alive] {
-        if (*alive) committed(live);
+      loop.post([this, live, alive, kept = written.ok()] {
+        if (*alive) committed(live, kept);
       });
     });
     pump();
   }
 
-  void committed(const LivePtr& live) {
+  void committed(const LivePtr& live, bool in_history) {
     live->told_end = true;
     live->ended = Clock::now();
     live->job = {};
-    live->update("done", live->result);
+    live->done();
     changed(*live);
-    live->tell_waiters();
-    ended_.add(live);
+    const bool waited_for = live->tell_waiters();
+    // The history has all of it: what was not watched, and was told to whoever asked, nobody will want to go on with.
+    if (in_history) std::string().swap(live->result);
+    if (in_history && waited_for && !live->was_watched()) live_.erase(live->record.id);
+    else ended_.add(live);
     forget_later();
     look_if_drained();
+  }
+
+  Result<std::string> result_of(const LiveExecution& live) {
+    if (!live.result.empty()) return live.result;
+    TRY_SET(ExecutionDetails details, history_.details(live.record.id));
+    return details.result.empty() ? std::string("{}") : std::move(details.result);
   }
 
   void forget_later() {
@@ -485,8 +505,6 @@ class ExecutionsImpl final : public Executions {
     forget_timer_ = loop_.after(std::chrono::seconds(10), [this] {
       forgetting_ = false;
       ended_.trim();
-      // What was freed is in pieces all over; a daemon that is idle again need not keep it.
-      if (live_.empty()) ::malloc_trim(0);
       forget_later();
     });
   }

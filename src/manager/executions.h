@@ -112,7 +112,7 @@ class Executions {
   // Live or from the history; nothing when unknown.
   virtual std::optional<ExecutionRecord> find(std::string_view id) = 0;
 
-  // The result object of one that has ended, while it is still in memory; the history has all of them.
+  // The result object of one that has ended, while whoever waits for it is told; the history has all of them.
   virtual std::optional<std::string> result(std::string_view) const { return std::nullopt; }
 
   // What waits and what runs, the newest first.
@@ -121,8 +121,8 @@ class Executions {
   // kNotFound; kInvalid when it has ended already.
   virtual Result<void> kill(std::string_view id) = 0;
 
-  // Everything after `after` that is still kept, then what comes, until `done` has been told. An ended execution is told
-  // again from the history: its output, then `done`.
+  // Everything after `after` that is still kept, then what comes. `done` comes last and always, also to whoever had it before; it
+  // holds all of the output, and is all there is of one that ended long ago, or that was waited for and never watched.
   using OnUpdate = std::function<void(const Update&)>;
   virtual Result<Subscription> watch(std::string_view id, std::uint64_t after, OnUpdate update) = 0;
   // Each time an execution comes, changes state or ends, and ten times a second at most while it uses something.

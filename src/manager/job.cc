@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/archive.h"
 #include "base/json_write.h"
+#include "base/sha256.h"
 #include "base/strings.h"
 #include "core/policy/env.h"
 #include "core/policy/suggest.h"
@@ -194,6 +196,23 @@ Result<void> place_code(Job& job, const Origins& origins) {
   return plan_run(*job.source, job.policy, job.raise, job.request);
 }
 
+// All that was asked for, where a key may come again with something else. Values of variables and secrets do not count: they could
+// be guessed from it.
+std::string digest_of(const JobSpec& s) {
+  archive::Packer all;
+  all(s.argv, s.language, s.code, s.args, s.workdir, s.stdin_bytes, s.profile, s.tier, s.timeout, s.network, s.network_mode, s.allow_domains,
+      s.block_domains, s.on_output, s.rich, s.verify, s.warm, s.explain_denials, s.inspect);
+  all(s.files.size());
+  for (const auto& f : s.files) all(f.name, f.bytes, f.executable);
+  for (const auto* names : {&s.env, &s.secrets}) {
+    all(names->size());
+    for (const auto& [name, value] : *names) all(name);
+  }
+  const LimitsPatch& l = s.limits;
+  all(l.memory, l.disk, l.output, l.stack, l.cpu_time, l.wall, l.cpus, l.processes, l.open_files, l.address_space);
+  return sha256_hex(all.out);
+}
+
 }  // namespace
 
 Result<LoadedProfile> usual_profile(const JobRules& rules) {
@@ -307,6 +326,7 @@ std::string job_json(const JobSpec& spec) {
   if (!spec.tier.empty()) w.field("tier", spec.tier);
   w.field("rich", spec.rich);
   if (spec.inspect != InspectMode::kOff) w.field("inspect", to_string(spec.inspect));
+  if (!spec.idempotency_key.empty()) w.field("digest", digest_of(spec));
   w.end_object();
   return w.take();
 }

@@ -13,13 +13,21 @@ constexpr std::size_t kMostPoints = 600, kMostEvents = 1000;
 }  // namespace
 
 void LiveExecution::update(std::string type, std::string data) {
-  Update u{++last_seq_, std::move(type), std::move(data)};
-  bytes_ += u.data.size();
-  updates_.push_back(u);
+  updates_.push_back({++last_seq_, std::move(type), std::move(data)});
+  bytes_ += updates_.back().data.size();
   while (bytes_ > kMostKept && updates_.size() > 1) {
     bytes_ -= updates_.front().data.size();
     updates_.pop_front();
   }
+  if (!watchers_.empty()) tell(Update(updates_.back()));
+}
+
+void LiveExecution::done() {
+  ++last_seq_;
+  if (!watchers_.empty()) tell({last_seq_, "done", result});
+}
+
+void LiveExecution::tell(const Update& u) {
   // Whoever is told may end its watching, or another's.
   std::vector<std::uint64_t> who;
   for (const auto& [id, on] : watchers_) who.push_back(id);
@@ -69,6 +77,7 @@ void LiveExecution::event(const Event& event) {
 }
 
 std::uint64_t LiveExecution::watch(std::uint64_t after, Executions::OnUpdate on) {
+  was_watched_ = true;
   std::uint64_t id = ++last_watcher_;
   watchers_.emplace(id, on);
   // A copy: being told may end the watching.
@@ -83,8 +92,10 @@ std::uint64_t LiveExecution::await(Executions::Ended ended_call) {
   return last_watcher_;
 }
 
-void LiveExecution::tell_waiters() {
-  for (auto& [id, call] : std::exchange(waiters_, {})) call(record);
+bool LiveExecution::tell_waiters() {
+  auto all = std::exchange(waiters_, {});
+  for (auto& [id, call] : all) call(record);
+  return !all.empty();
 }
 
 std::string LiveExecution::usage_json() const {

@@ -29,25 +29,30 @@ class LiveExecution {
   std::optional<Nanoseconds> verified_in;  // set by the worker before it tells the end
   bool in_history = false;              // its beginning is
   bool told_end = false;                // `done` has been told, and the history has it
-  std::string result;                   // the result object, once there is one
+  std::string result;                   // the result object, from the end until the history has it and it was told
 
   void update(std::string type, std::string data);
   void output(Stream stream, std::string_view bytes);
   void usage(const LiveUsage& now);
   void event(const Event& event);
+  void done();                          // the last update: its result. It is not kept, since the history has it
 
   // Everything kept after `after`, then what comes.
   std::uint64_t watch(std::uint64_t after, Executions::OnUpdate on);
   void unwatch(std::uint64_t watcher) { watchers_.erase(watcher); }
   std::uint64_t await(Executions::Ended ended_call);
   void forget(std::uint64_t waiter) { waiters_.erase(waiter); }
-  void tell_waiters();
+  bool tell_waiters();                  // false: nobody waited
 
   std::string usage_json() const;
   std::string events_json() const;
   std::size_t kept_bytes() const { return bytes_ + result.size(); }
+  std::uint64_t last_seq() const { return last_seq_; }
+  bool was_watched() const { return was_watched_; }
 
  private:
+  void tell(const Update& update);
+
   struct Point {
     std::int64_t ms, cpu;
     std::uint64_t memory, disk, tasks;
@@ -58,6 +63,7 @@ class LiveExecution {
   std::vector<Point> points_;
   Nanoseconds spacing_{0};              // between two points; doubled when there are too many
   std::vector<std::string> events_;
+  bool was_watched_ = false;
   std::map<std::uint64_t, Executions::OnUpdate> watchers_;
   std::map<std::uint64_t, Executions::Ended> waiters_;
 };

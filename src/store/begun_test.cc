@@ -43,7 +43,7 @@ TEST(Begun, WhatIsNotedAndNotForgottenIsThereForTheNextProcess) {
     EXPECT_EQ(left[i].client, wanted.client);
     EXPECT_LT(std::chrono::system_clock::now() - left[i].created, std::chrono::minutes(1));
   }
-  begun.value().forget_all();
+  begun.value().forget_left();
   left.clear();
   EXPECT_TRUE(Begun::open(fd.get(), left).ok());
   EXPECT_TRUE(left.empty());

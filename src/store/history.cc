@@ -1,10 +1,12 @@
 // One thread writes. It takes all that has come together while it wrote the last time and commits it as one, so a
-// hundred executions that end at once cost little more than one. When nothing waits, whoever ends an execution writes it
-// there and then: waking two threads takes longer than a commit, which waits for no disk.
+// hundred executions that end at once cost little more than one. Most of them nobody waits for: they are noted where they
+// outlive this process (ended.h), and written within a moment or when somebody reads. What is too long for that is written by
+// whoever ends it, there and then, when nothing else waits: waking two threads takes longer than a commit, which waits for no disk.
 #include "store/history.h"
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -13,6 +15,7 @@
 
 #include "base/strings.h"
 #include "store/begun.h"
+#include "store/ended.h"
 #include "store/history_reader.h"
 #include "store/history_rows.h"
 #include "store/schema.h"
@@ -26,11 +29,15 @@ constexpr auto kCleanEvery = std::chrono::seconds(10);
 constexpr std::int64_t kLogIdle = 1000, kLogMost = 16384;
 constexpr std::uint64_t kLookEvery = 128;   // commits of others, after which the writer looks whether there is work
 constexpr std::size_t kMostTogether = 256;  // rows of one transaction: those who came first should not wait for many
+constexpr auto kGather = std::chrono::milliseconds(50);     // what is noted waits so long for more of its kind
+constexpr auto kTryAgain = std::chrono::seconds(1);         // what is noted and could not be written
+constexpr std::size_t kFew = 64;            // that somebody who is no writer writes, a few milliseconds at most
 
 class WriterHistory final : public History {
  public:
-  WriterHistory(sys::Fd lock, HistoryRows rows, std::unique_ptr<HistoryReader> reader, Begun begun)
-      : lock_(std::move(lock)), rows_(std::move(rows)), reader_(std::move(reader)), last_(rows_.last_number()), begun_(std::move(begun)) {
+  WriterHistory(sys::Fd lock, HistoryRows rows, std::unique_ptr<HistoryReader> reader, Begun begun, Ended ended)
+      : lock_(std::move(lock)), rows_(std::move(rows)), reader_(std::move(reader)), last_(rows_.last_number()), begun_(std::move(begun)),
+        ended_(std::move(ended)) {
     thread_ = std::thread([this] { write_all(); });
     ::pthread_setname_np(thread_.native_handle(), "history");
   }
@@ -58,23 +65,37 @@ class WriterHistory final : public History {
 
   void end(ExecutionRecord record, ExecutionDetails details, Committed done) override {
     Change change{true, std::move(record), std::move(details), std::move(done)};
-    if (!write_now(change)) push(std::move(change));
+    if (!note(change) && !write_now(&change)) push(std::move(change));
   }
 
   void flush() override {
     std::unique_lock lock(mutex_);
     auto until = pushed_;
+    if (finished_ < until) {
+      hurry_ = true;
+      wake_.notify_one();
+    }
     written_.wait(lock, [&] { return finished_ >= until; });
   }
 
   std::uint64_t last_number() const override { return last_; }
   std::uint64_t abandoned() const override { return rows_.abandoned(); }
-  Result<std::optional<ExecutionRecord>> find(std::string_view id) override { return reader_->find(id); }
+  Result<std::optional<ExecutionRecord>> find(std::string_view id) override {
+    settle();
+    return reader_->find(id);
+  }
+  // Those with a key were begun first, and are here whether they have ended or not.
   Result<std::optional<ExecutionRecord>> find_key(std::string_view client, std::string_view key) override {
     return reader_->find_key(client, key);
   }
-  Result<ExecutionDetails> details(std::string_view id) override { return reader_->details(id); }
-  Result<std::vector<ExecutionRecord>> list(const HistoryQuery& query) override { return reader_->list(query); }
+  Result<ExecutionDetails> details(std::string_view id) override {
+    settle();
+    return reader_->details(id);
+  }
+  Result<std::vector<ExecutionRecord>> list(const HistoryQuery& query) override {
+    settle();
+    return reader_->list(query);
+  }
 
   // By the writer, since it alone may write; we wait for it.
   Result<void> clean_up() override {
@@ -91,25 +112,66 @@ class WriterHistory final : public History {
     ExecutionRecord record;
     ExecutionDetails details;
     Committed done;
+    bool noted = false;
     Result<void> result{};
   };
   using Batch = std::vector<Change>;
 
-  // False when somebody is before us: what comes first must be written first.
-  bool write_now(Change& change) {
-    std::unique_lock rows(rows_mutex_, std::try_to_lock);
-    if (!rows.owns_lock()) return false;
+  // Of one that was announced and is no row yet all is known by now: noted it is as safe as committed, and that is told.
+  bool note(Change& change) {
+    Committed done;
     {
       std::lock_guard lock(mutex_);
-      if (!queue_.empty() || writing_ || stop_) return false;
+      const auto number = change.record.number;
+      if (stop_ || !begun_.contains(number) || !ended_.note(change.record, change.details)) return false;
+      begun_.forget(number);
+      change.noted = true;
+      done = std::move(change.done);
+      if (queue_.empty()) {
+        gathered_at_ = std::chrono::steady_clock::now() + kGather;
+        wake_.notify_one();   // it sleeps until there is something to clean up
+      }
+      queue_.push_back(std::move(change));
+      ++pushed_;
+    }
+    if (done) done({});
+    return true;
+  }
+
+  // Whoever reads finds what it was told.
+  void settle() {
+    {
+      std::lock_guard lock(mutex_);
+      if (ended_.size() == 0) return;
+    }
+    if (!write_now(nullptr)) flush();
+  }
+
+  // What is noted, then `change`. False when somebody else is before us: what comes first must be written first.
+  bool write_now(Change* change) {
+    std::unique_lock rows(rows_mutex_, std::try_to_lock);
+    if (!rows.owns_lock()) return false;
+    Batch batch;
+    std::size_t waited = 0;
+    {
+      std::lock_guard lock(mutex_);
+      if (writing_ || stop_ || queue_.size() > kFew) return false;
+      if (!std::all_of(queue_.begin(), queue_.end(), [](const Change& c) { return c.noted; })) return false;
+      for (auto& c : queue_) batch.push_back(std::move(c));
+      waited = batch.size();
+      queue_.clear();
       // Never back to false here: the writer may not have woken yet since it was told.
       if (++written_here_ % kLookEvery == 0) look_ = true;
     }
-    change.result = commit({&change, 1});
+    if (change != nullptr) batch.push_back(std::move(*change));
+    write(batch);
     rows.unlock();
-    forget({&change, 1});
-    if (look_) wake_.notify_one();
-    if (change.done) change.done(std::move(change.result));
+    {
+      std::lock_guard lock(mutex_);
+      finished_ += waited;
+      if (look_) wake_.notify_one();
+    }
+    if (waited > 0) written_.notify_all();
     return true;
   }
 
@@ -118,6 +180,7 @@ class WriterHistory final : public History {
       std::lock_guard lock(mutex_);
       queue_.push_back(std::move(change));
       ++pushed_;
+      hurry_ = true;
     }
     wake_.notify_one();
   }
@@ -127,13 +190,18 @@ class WriterHistory final : public History {
     auto clean_at = std::chrono::steady_clock::now() + kCleanEvery;
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait_until(lock, clean_at, [&] { return stop_ || !queue_.empty() || cleans_wanted_ > cleans_done_ || look_; });
+      while (!stop_ && !hurry_ && !look_ && cleans_wanted_ == cleans_done_) {
+        const auto until = queue_.empty() ? clean_at : std::min(clean_at, gathered_at_);
+        if (std::chrono::steady_clock::now() >= until) break;
+        wake_.wait_until(lock, until);
+      }
       if (stop_ && queue_.empty()) return;
       look_ = false;
       while (!queue_.empty() && batch.size() < kMostTogether) {
         batch.push_back(std::move(queue_.front()));
         queue_.pop_front();
       }
+      hurry_ = !queue_.empty();
       auto wanted = cleans_wanted_;
       bool asked = wanted > cleans_done_;
       writing_ = !batch.empty();
@@ -181,11 +249,20 @@ class WriterHistory final : public History {
   }
 
   // They are in the database, or have ended and never will be.
-  void forget(std::span<const Change> changes) {
+  void forget(std::span<Change> changes) {
     std::lock_guard lock(mutex_);
-    if (begun_.size() == 0) return;
-    for (const auto& change : changes)
+    for (auto& change : changes) {
       if (change.ended || change.result.ok()) begun_.forget(change.record.number);
+      if (!change.noted) continue;
+      // A disk may be full for a while. The note stays, and so does what it says, for whoever reads after that or starts after us.
+      if (change.result.ok() || change.result.error().code == ErrorCode::kInvalid) {
+        ended_.forget(change.record.number);
+      } else if (!stop_) {
+        gathered_at_ = std::chrono::steady_clock::now() + kTryAgain;
+        queue_.push_back(std::move(change));
+        ++pushed_;
+      }
+    }
   }
 
   Result<void> commit(std::span<Change> changes) {
@@ -215,13 +292,16 @@ class WriterHistory final : public History {
   HistoryRows rows_;
   std::unique_ptr<HistoryReader> reader_;
   std::atomic<std::uint64_t> last_;
-  Begun begun_;                             // under mutex_
+  Begun begun_;                             // these two under mutex_
+  Ended ended_;
   std::mutex mutex_;
   std::condition_variable wake_, written_;
   std::deque<Change> queue_;
   std::uint64_t pushed_ = 0, finished_ = 0, cleans_wanted_ = 0, cleans_done_ = 0;
   std::optional<Error> clean_error_;
   bool stop_ = false, writing_ = false;
+  bool hurry_ = false;                      // somebody waits for what is in the queue
+  std::chrono::steady_clock::time_point gathered_at_{};   // when it is written although nobody does
   std::atomic<bool> look_ = false;          // the writer's housekeeping is due
   std::uint64_t written_here_ = 0;
   std::thread thread_;
@@ -233,12 +313,19 @@ Result<std::unique_ptr<History>> History::open(const std::string& file, Retentio
   TRY_SET(sys::Fd folder, open_state_folder(folder_of(file)));
   TRY_SET(sys::Fd lock, lock_state_file(folder.get(), "history.lock"));
   TRY_SET(HistoryRows rows, HistoryRows::open(file, retention));
+  std::vector<WholeExecution> whole;
+  TRY_SET(Ended ended, Ended::open(folder.get(), whole));
+  for (const auto& one : whole) {
+    auto added = rows.add_ended(one.record, one.details);
+    if (!added.ok() && added.error().code != ErrorCode::kInvalid) return std::move(added).error();   // what cannot be a row was not noted by us
+  }
+  ended.forget_left();
   std::vector<ExecutionRecord> left;
   TRY_SET(Begun begun, Begun::open(folder.get(), left));
   TRY(rows.add_abandoned(left));
-  begun.forget_all();
+  begun.forget_left();
   TRY_SET(auto reader, HistoryReader::open(file));
-  return std::unique_ptr<History>(new WriterHistory(std::move(lock), std::move(rows), std::move(reader), std::move(begun)));
+  return std::unique_ptr<History>(new WriterHistory(std::move(lock), std::move(rows), std::move(reader), std::move(begun), std::move(ended)));
 }
 
 }  // namespace hotcell

@@ -62,6 +62,21 @@ Result<void> HistoryRows::prepare() {
   return {};
 }
 
+Result<void> HistoryRows::add_ended(const ExecutionRecord& record, const ExecutionDetails& details) {
+  TRY_SET(Statement outcome, database_.prepare("SELECT 1 FROM execution_outcomes WHERE number=?"));
+  outcome.start(record.number);
+  TRY_SET(bool written, outcome.step());
+  if (written) return {};
+  TRY_SET(Transaction all, transaction());
+  TRY(end(record, details));
+  const bool was_begun = more_rows_ == 0;
+  TRY(all.commit());
+  committed();
+  last_number_ = std::max(last_number_, record.number);
+  if (was_begun && abandoned_ > 0) --abandoned_;
+  return {};
+}
+
 Result<void> HistoryRows::add_abandoned(const std::vector<ExecutionRecord>& announced) {
   if (announced.empty()) return {};
   TRY_SET(Statement find, database_.prepare("SELECT 1 FROM executions WHERE number=?"));

@@ -13,6 +13,8 @@ class HistoryRows {
  public:
   // Rows that were begun and never ended are ended here: whoever began them is gone.
   static Result<HistoryRows> open(const std::string& file, Retention retention);
+  // One that had ended and was noted, but not written: unless it was written after all.
+  Result<void> add_ended(const ExecutionRecord& record, const ExecutionDetails& details);
   // Those that were only announced become rows of the same kind.
   Result<void> add_abandoned(const std::vector<ExecutionRecord>& announced);
 

@@ -105,7 +105,20 @@ TEST_F(Rest, OutputStreamsAsItHappensAndCanBeResumed) {
   const std::string id = field(stream.body, "id");
   auto again = send("GET", cat("/api/v1/executions/", id, "/events"), "", {{"Last-Event-ID", "1"}});
   EXPECT_EQ(again.body.find("id: 1\n"), std::string::npos);
+  EXPECT_NE(again.body.find("two"), std::string::npos);
   EXPECT_NE(again.body.find("event: done"), std::string::npos);
+  // Whoever has had all of it, or says so, is told the end again and not kept waiting for more.
+  for (const char* last : {"99", "4611686018427387904"}) {
+    auto late = send("GET", cat("/api/v1/executions/", id, "/events"), "", {{"Last-Event-ID", last}});
+    EXPECT_EQ(late.body.find("event: stdout"), std::string::npos) << late.body;
+    EXPECT_NE(late.body.find("event: done"), std::string::npos) << late.body;
+  }
+  EXPECT_EQ(send("GET", cat("/api/v1/executions/", id, "/events"), "", {{"Last-Event-ID", "18446744073709551615"}}).status, 400);
+  // One that was only waited for is told from the history: the end, with all of the output.
+  auto waited = execute(R"({"command":"echo","args":["only waited for"]})");
+  auto told = send("GET", cat("/api/v1/executions/", field(waited.body, "id"), "/events"), "");
+  EXPECT_NE(told.body.find("event: done"), std::string::npos) << told.body;
+  EXPECT_NE(told.body.find("only waited for"), std::string::npos) << told.body;
   auto lines = send("POST", kExecute, R"({"command":"echo","args":["x"]})", {{"Accept", "application/x-ndjson"}});
   EXPECT_TRUE(lines.body.starts_with("{\"seq\":1,")) << lines.body;
 }
@@ -146,6 +159,18 @@ TEST_F(Rest, TheSameIdempotencyKeyRunsOnce) {
   auto second = send("POST", kExecute, R"({"command":"cat","args":["/proc/sys/kernel/random/uuid"]})", key);
   EXPECT_EQ(field(first.body, "id"), field(second.body, "id"));
   EXPECT_EQ(first.body, second.body);
+  // For something else it is a mistake, while the first still runs and afterwards.
+  for (const char* other : {R"({"command":"cat","args":["/proc/uptime"]})", R"({"command":"cat","args":["/proc/sys/kernel/random/uuid"],"stdin":"x"})",
+                            R"({"command":"cat","args":["/proc/sys/kernel/random/uuid"],"timeout_secs":1})"}) {
+    auto refused = send("POST", kExecute, other, key);
+    EXPECT_EQ(refused.status, 422) << refused.body;
+    EXPECT_NE(refused.body.find("used for another request"), std::string::npos) << refused.body;
+  }
+  HttpHeaders long_key = {{"Idempotency-Key", "long"}};
+  auto running = send("POST", cat(kExecute, "?wait=false"), R"({"command":"sleep","args":["30"]})", long_key);
+  EXPECT_EQ(send("POST", cat(kExecute, "?wait=false"), R"({"command":"sleep","args":["31"]})", long_key).status, 422);
+  EXPECT_EQ(field(send("POST", cat(kExecute, "?wait=false"), R"({"command":"sleep","args":["30"]})", long_key).body, "id"), field(running.body, "id"));
+  send("POST", cat("/api/v1/executions/", field(running.body, "id"), "/kill"));
 }
 
 TEST_F(Rest, CodeSandboxClientsFindTheirRoutes) {
@@ -170,6 +195,9 @@ TEST_F(Rest, HostileRequestsGetTheirSafeAnswer) {
                          Row{R"({"command":"id","timeout_secs":0})", 200, 200}, Row{R"({"command":"id","timeout_secs":NaN})", 400, 400},
                          Row{R"({"command":"id","timeout_secs":1e999})", 400, 400}, Row{R"({"command":"id","memory_mb":1180591620717411303424})", 400, 400},
                          Row{R"({"command":"id","tier":"none"})", 400, 400}, Row{R"({"command":"id","preload":"import os"})", 400, 400},
+                         Row{R"({"command":"id","memory_mb":9223372036854775808})", 400, 400}, Row{R"({"command":"id","timeout_secs":9223372036854775808})", 200, 200},
+                         Row{R"({"command":"id","files":{"a":"x","a/b":"y"}})", 400, 400}, Row{R"({"command":"id","files":{"a/b/c":"x","a/b":"y"}})", 400, 400},
+                         Row{R"({"command":"id","files":{"a-b":"x","a/b":"y"}})", 200, 200},
                          Row{R"({"command":"id","command":"sh"})", 400, 400}, Row{R"({"command":"--ro-bind"})", 200, 200},
                          Row{R"({"command":"true","env":{"LD_PRELOAD":"/w/x.so"}})", 200, 200}, Row{"{\"command\":\"\xff\"}", 400, 400}}) {
     auto answer = execute(row.body);

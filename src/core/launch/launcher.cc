@@ -448,15 +448,22 @@ class LauncherImpl final : public Launcher {
       std::unique_ptr<Run> run = std::move(it->second);
       runs_.erase(it);
       forget_lasting(*run->cell);
+      bool cgroup_gone = false;
       if (run->for_stock()) {
         forget_stocked(*run);
       } else if (run->done) {
         auto report = run->cell->account();
+        cgroup_gone = !report.ok() && report.error().err == ENODEV;
         if (report.ok() && report.value().id.empty() && run->request) report.value().id = run->request->id;  // the cell has not been told
         run->done(run->id, std::move(report));
       }
       // Only these wait: the cell itself holds placeholders and descriptors of granted folders.
-      parts_.leave(run->cell->take_leavings());
+      CellLeavings left = run->cell->take_leavings();
+      // Somebody has removed the folder that this cell was to join, and may have removed the others that wait: to use them again
+      // would let every cell fail from now on.
+      if (cgroup_gone && left.cgroup) left.cgroup->remove();
+      parts_.leave(std::move(left));
+      if (cgroup_gone) parts_.trim();
     }
   }
 

@@ -1,5 +1,6 @@
 #include "core/remote/service.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -53,6 +54,7 @@ class ServiceImpl final : public Service {
       : launcher_(std::move(launcher)), options_(std::move(options)) {}
   ~ServiceImpl() override {
     for (auto& [id, client] : clients_) end_readers(*client);
+    for (auto& child : dying_) sys::end_socket_child(child, 0);
     launcher_.reset();  // while what its last events are told to still exists
   }
 
@@ -354,7 +356,14 @@ class ServiceImpl final : public Service {
     auto it = unpack(body, what) ? client.readers.find(what.number >> 1) : client.readers.end();
     if (it == client.readers.end()) return answer(client, number, make_error(ErrorCode::kNotFound, "no such reader"));
     // One that has closed its socket is about to end; cells wait while we do.
-    int status = sys::end_socket_child(it->second, (what.number & 1) != 0 ? 50 : 0);
+    int status = 0;
+    if ((what.number & 1) != 0) {
+      status = sys::end_socket_child(it->second, 50);
+    } else {
+      // One that is merely done with: nobody asks how it ended, and to take a process of many pages apart takes a while.
+      sys::signal_pidfd(it->second.child.pidfd.get(), SIGKILL).ignore("it may be gone already");
+      dying_.push_back(std::move(it->second));
+    }
     client.readers.erase(it);
     answer(client, number, static_cast<std::uint64_t>(static_cast<unsigned>(status)));
   }
@@ -366,6 +375,10 @@ class ServiceImpl final : public Service {
 
   // Connections that have closed: whoever asked is gone, so what was asked for ends.
   void sweep() {
+    std::erase_if(dying_, [](sys::SocketChild& child) {
+      auto reaped = sys::reap(child.child.pid, false);
+      return !reaped.ok() || reaped.value().has_value();
+    });
     for (auto it = clients_.begin(); it != clients_.end();) {
       Client& client = *it->second;
       watch(client);
@@ -388,6 +401,7 @@ class ServiceImpl final : public Service {
   std::map<std::uint64_t, std::unique_ptr<Client>> clients_;
   std::map<RunId, std::unique_ptr<Run>> runs_;
   std::vector<ParkOrder> parked_;
+  std::vector<sys::SocketChild> dying_;   // killed, not yet reaped
   Clock::time_point next_stock_{};
   std::uint64_t last_client_ = 0, last_reader_ = 0;
   std::size_t gathering_ = 0;

@@ -1,6 +1,6 @@
 #include "server/front/front.h"
 
-#include <fcntl.h>
+#include <malloc.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,24 +16,18 @@
 #include "base/strings.h"
 #include "core/remote/remote_launcher.h"
 #include "daemon/control.h"
-#include "languages/plugins.h"
 #include "net/door/order.h"
 #include "manager/executions.h"
 #include "server/auth.h"
 #include "server/cells/cell_door.h"
-#include "server/config/load.h"
-#include "server/confine_front.h"
 #include "server/dashboard.h"
+#include "server/front/before_walls.h"
 #include "server/front/inspections.h"
-#include "server/front/log.h"
 #include "server/front/recorder.h"
-#include "server/http/loop.h"
 #include "server/http/server.h"
 #include "server/mcp/http.h"
 #include "server/mcp/stdio.h"
 #include "server/rest/routes.h"
-#include "server/telemetry/otlp_client.h"
-#include "store/api_keys.h"
 #include "store/audit_log.h"
 #include "store/settings.h"
 #include "sys/file.h"
@@ -69,33 +63,6 @@ class ManagerLoop final : public hotcell::Loop {
   server::Loop& loop_;
 };
 
-JobRules rules_of(const Config& c, const FrontArguments& arguments) {
-  JobRules r;
-  r.profiles = standard_search("", arguments.home);
-  r.profiles.project.clear();   // a daemon has no project
-  r.profiles.built_in = language_profiles();
-  r.default_profile = c.default_profile;
-  r.most.memory = c.max_memory;
-  r.most.disk = c.max_disk;
-  r.most.output = c.max_output;
-  r.most.cpu_time = c.max_timeout;
-  r.most.processes = c.max_processes;
-  r.most.wall = c.max_timeout;
-  r.most.open_files = 4096;
-  r.most.stack = 64_MiB;
-  r.default_timeout = c.default_timeout;
-  r.max_timeout = c.max_timeout;
-  r.network_enabled = c.network_enabled;
-  r.host_network = c.host_network;
-  r.proxy = arguments.proxy;
-  if (auto most = net::read_door_words(arguments.proxy_words); most.ok())
-    r.check_domains = [rules = most.value().rules](const std::vector<std::string>& allow, const std::vector<std::string>& block) {
-      return net::check_order(rules, allow, block);
-    };
-  r.strong_reason = "what works on this host is still being tried";
-  return r;
-}
-
 Result<std::shared_ptr<const net::RuleSet>> network_rules(const FrontArguments& arguments) {
   TRY_SET(net::DoorCeiling most, net::read_door_words(arguments.proxy_words));
   TRY_SET(net::RuleSet rules, net::RuleSet::create(most.rules));
@@ -107,19 +74,14 @@ class Front {
   explicit Front(const FrontArguments& arguments) : arguments_(arguments), manager_loop_(loop_) {}
 
   Result<int> run() {
-    TRY(read_config());
-    hide_cells();
-    TRY(bind_sockets());
-    TRY(read_inspect_rules());
-    TRY(open_telemetry());
-    TRY(read_profiles());
-    TRY(confine());
+    TRY_SET(made_, confine_and_prepare(arguments_, loop_));
     TRY(open_store());
     TRY(open_doors());
     control_ = loop_.when_readable(daemon::kControlFd, [this] { hear(); });
     alive_ = loop_.every(5s, [this] {
       tell(daemon::kAlive, {});
       executions_->check_launcher([this] { tell(daemon::kAlive, daemon::kLauncherToo); });
+      rest();
     });
     if (arguments_.stdio) tell(daemon::kReady, {});
     else tell(daemon::kConfined, {});  // the sockets come, and then it is ready
@@ -133,136 +95,46 @@ class Front {
   }
 
  private:
-  Result<void> read_config() {
-    ::lseek(daemon::kConfigFd, 0, SEEK_SET);  // the writer left it at the end
-    TRY_SET(std::string text, sys::read_fd(daemon::kConfigFd));
-    ::close(daemon::kConfigFd);
-    ::fcntl(daemon::kControlFd, F_SETFD, FD_CLOEXEC);
-    TRY(sys::set_nonblocking(daemon::kControlFd));
-    TRY_SET(config_, parse_config(text, "configuration"));
-    log_.emplace(config_.log_level, config_.log_format);
-    return {};
-  }
-
-  // --- before the walls: what needs the host's files ---
-
-  // They are in the state folder, which is ours to write; what the keeper finds there it believes.
-  void hide_cells() {
-    auto hidden = hide_folder(cat(config_.state_dir, "/cells"));
-    cells_hidden_ = hidden.ok();
-    in_user_namespace_ = hidden.ok() && hidden.value();
-    if (!hidden.ok()) (*log_)(LogLevel::kWarning, "lasting cells are not served: their folder cannot be hidden from the front", {{"why", hidden.error().message}});
-  }
-
-  Result<void> read_inspect_rules() {
-    if (config_.inspect_rules.empty()) return {};
-    TRY_SET(std::string yaml, sys::read_file(config_.inspect_rules.c_str()).context("inspect.rules"));
-    inspect_rules_.emplace_back(config_.inspect_rules, std::move(yaml));
-    return {};
-  }
-
-  Result<void> bind_sockets() {
-    // Keys decide whether anybody but the loopback may be let in.
-    TRY_SET(keys_, ApiKeys::open(database()));
-    if (arguments_.stdio) return {};
-    TRY_SET(auto all, keys_->list());
-    good_keys_ = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const ApiKey& k) { return !k.is_revoked(); }));
-    if (!config_.tls_cert.empty()) {
-      TRY_SET(tls_, TlsContext::create(config_.tls_cert, config_.tls_key));
-    }
-    if (arguments_.bound) return {};
-    TRY_SET(auto wanted, check_listen(config_, good_keys_));
-    for (const auto& address : wanted) {
-      TRY_SET(sys::Fd fd, bind_tcp(address));
-      TRY(give_away(fd));
-    }
-    if (!config_.unix_socket.empty()) {
-      TRY_SET(sys::Fd fd, bind_unix(config_.unix_socket));
-      TRY(give_away(fd));
-    }
-    return {};
-  }
-  static Result<void> give_away(const sys::Fd& fd) {
-    int number = fd.get();
-    return sys::send(daemon::kControlFd, std::string_view(&daemon::kBound, 1), std::span<const int>(&number, 1)).context("supervisor");
-  }
-
-  Result<void> open_telemetry() {
-    if (config_.otlp_endpoint.empty()) return {};
-    TRY_SET(OtlpTarget target, parse_otlp_endpoint(config_.otlp_endpoint));
-    TRY_SET(otlp_, OtlpClient::create(loop_.context(), target));
-    if (auto port = parse_u64(target.port)) otlp_port_ = static_cast<std::uint16_t>(*port);
-    return {};
-  }
-
-  // A file that `serve --profile` names is out of reach later; and whoever misspelt one should hear of it now.
-  Result<void> read_profiles() {
-    const auto search = rules_of(config_, arguments_).profiles;
-    if (config_.default_profile.find('/') != std::string::npos) {
-      TRY_SET(LoadedProfile loaded, load_profile_details(config_.default_profile, search).context("default_profile"));
-      usual_ = std::make_shared<const LoadedProfile>(std::move(loaded));
-    } else if (config_.default_profile != "default") {
-      TRY(load_profile(config_.default_profile, search).context("default_profile"));
-    }
-    TRY(load_profile(config_.code_sandbox_profile, search).context("code_sandbox.profile"));
-    return {};
-  }
-
-  Result<void> confine() {
-    FrontPlaces places;
-    places.state_dir = config_.state_dir;
-    auto profiles = rules_of(config_, arguments_).profiles;
-    for (const auto& folder : {profiles.user, profiles.system})
-      if (!folder.empty()) places.read_only.push_back(folder);
-    if (otlp_port_ != 0) places.connect_ports.push_back(otlp_port_);
-    TRY_SET(held_, confine_front(places));
-    for (const auto& layer : held_.layers)
-      (*log_)(LogLevel::kDebug, "confined", {{"layer", std::string(to_string(layer.layer))}, {"detail", layer.detail}});
-    return {};
-  }
-
-  // --- behind them ---
-
-  std::string database() const { return cat(config_.state_dir, "/hotcell.db"); }
+  // --- behind the walls ---
 
   Result<void> open_store() {
     Retention keep;
-    keep.age = std::chrono::hours(24 * config_.keep_days);
-    keep.rows = config_.keep_rows;
-    keep.bytes = config_.keep_bytes;
+    keep.age = std::chrono::hours(24 * made_.config.keep_days);
+    keep.rows = made_.config.keep_rows;
+    keep.bytes = made_.config.keep_bytes;
     // A front that was killed a moment ago may not have let go of it yet.
-    auto opened = History::open(database(), keep);
+    auto opened = History::open(database_of(made_.config), keep);
     for (int i = 0; i < 40 && !opened.ok() && opened.error().err == EBUSY; ++i) {
       std::this_thread::sleep_for(50ms);
-      opened = History::open(database(), keep);
+      opened = History::open(database_of(made_.config), keep);
     }
     TRY_SET(history_, std::move(opened));
-    TRY_SET(Settings settings, Settings::open(database()));
+    TRY_SET(Settings settings, Settings::open(database_of(made_.config)));
     settings_.emplace(std::move(settings));
-    TRY_SET(audit_, AuditLog::open(config_.state_dir));
+    TRY_SET(audit_, AuditLog::open(made_.config.state_dir));
     audit_walls();
     if (history_->abandoned() > 0)
-      (*log_)(LogLevel::kWarning, "executions of a daemon that stopped are marked as failed", {{"count", cat(history_->abandoned())}});
-    if (otlp_) traces_.emplace([this](std::string body) { otlp_->post(std::move(body)); });
-    recorder_.emplace(*audit_, metrics_, traces_ ? &*traces_ : nullptr, *log_);
+      (*made_.log)(LogLevel::kWarning, "executions of a daemon that stopped are marked as failed", {{"count", cat(history_->abandoned())}});
+    if (made_.otlp) traces_.emplace([this](std::string body) { made_.otlp->post(std::move(body)); });
+    recorder_.emplace(*audit_, metrics_, traces_ ? &*traces_ : nullptr, *made_.log);
     ExecutionsOptions options;
-    options.max_running = config_.max_running;
-    options.max_queued = config_.max_queued;
-    options.max_queued_each = config_.max_queued_each;
-    options.park_cells = config_.park_cells;
+    options.max_running = made_.config.max_running;
+    options.max_queued = made_.config.max_queued;
+    options.max_queued_each = made_.config.max_queued_each;
+    options.park_cells = made_.config.park_cells;
     options.park_runtimes.clear();
-    for (const auto& [language, n] : config_.park_runtimes) options.park_runtimes[language] = n;
-    options.park_profiles = config_.park_profiles;
-    for (const auto& name : config_.park_profiles)
-      if (auto loaded = load_profile(name, rules_of(config_, arguments_).profiles); !loaded.ok())
-        (*log_)(LogLevel::kWarning, "no runtimes wait for a profile", {{"profile", name}, {"error", loaded.error().message}});
-    options.cache_folder = cat(config_.state_dir, "/cache");
-    options.journal_folder = config_.state_dir;
+    for (const auto& [language, n] : made_.config.park_runtimes) options.park_runtimes[language] = n;
+    options.park_profiles = made_.config.park_profiles;
+    for (const auto& name : made_.config.park_profiles)
+      if (auto loaded = load_profile(name, rules_of(made_.config, arguments_).profiles); !loaded.ok())
+        (*made_.log)(LogLevel::kWarning, "no runtimes wait for a profile", {{"profile", name}, {"error", loaded.error().message}});
+    options.cache_folder = cat(made_.config.state_dir, "/cache");
+    options.journal_folder = made_.config.state_dir;
     auto hooks = recorder_->hooks();
     hooks.want_strong = [this] { tell(daemon::kStrong, {}); };
-    JobRules rules = rules_of(config_, arguments_);
-    rules.inspect_rules = inspect_rules_;
-    rules.usual = usual_;
+    JobRules rules = rules_of(made_.config, arguments_);
+    rules.inspect_rules = made_.inspect_rules;
+    rules.usual = made_.usual;
     executions_ = Executions::create(std::move(options), std::move(rules), *history_, manager_loop_, std::move(hooks));
     return {};
   }
@@ -273,7 +145,7 @@ class Front {
     e.layer = "landlock";
     e.effect = AuditEffect::kObserved;   // nothing was refused
     e.message = "the front has no landlock rules";
-    for (const auto& layer : held_.layers) {
+    for (const auto& layer : made_.held.layers) {
       e.details[std::string(to_string(layer.layer))] = cat(to_string(layer.status), layer.detail.empty() ? "" : ": ", layer.detail);
       if (layer.layer != Layer::kLandlock) continue;
       e.message = cat("the front's own walls: landlock ", to_string(layer.status));
@@ -285,7 +157,7 @@ class Front {
   }
 
   Result<void> open_doors() {
-    services_ = std::make_unique<Services>(Services{*executions_, *history_, metrics_, config_});
+    services_ = std::make_unique<Services>(Services{*executions_, *history_, metrics_, made_.config});
     keeper_ = std::make_unique<KeeperLink>(loop_, [this] { tell(daemon::kCells, {}); });
     cells_ = std::make_unique<CellDoor>(*keeper_, [this]() -> const JobRules& { return executions_->rules(); });
     cells_->inspect = [this](Report report, OutputOrder order, std::string client, std::string cell, Executions::Inspected done) {
@@ -294,7 +166,7 @@ class Front {
         done(std::move(seen), found);
       });
     };
-    if (cells_hidden_) services_->cells = cells_.get();
+    if (made_.cells_hidden) services_->cells = cells_.get();
     fill_services();
     TRY(restore_config(*services_));
     mcp::McpServices needs{.executions = *executions_, .history = *history_, .post = [this](std::function<void()> w) { loop_.post(std::move(w)); },
@@ -306,7 +178,7 @@ class Front {
       return net::decision_json(host, net::check_text(*services_->network.rules, host));
     };
     needs.languages = [this]() -> std::optional<std::string> {
-      auto text = sys::read_file(cat(config_.state_dir, "/facts/languages.json").c_str());
+      auto text = sys::read_file(cat(made_.config.state_dir, "/facts/languages.json").c_str());
       return text.ok() ? std::optional(std::move(text).value()) : std::nullopt;
     };
     needs.cells = services_->cells;
@@ -318,29 +190,29 @@ class Front {
       return {};
     }
     add_rest(router_, *services_);
-    if (config_.mcp) mcp::add_mcp(router_, mcp_);
-    if (config_.dashboard) add_dashboard(router_);
+    if (made_.config.mcp) mcp::add_mcp(router_, mcp_);
+    if (made_.config.dashboard) add_dashboard(router_);
     return {};
   }
 
   // What it accepts from comes last, from the supervisor, when everything else is in its place.
   Result<void> serve() {
-    for (const auto& fd : listeners_) TRY(check_listener(fd.get(), config_, good_keys_));
+    for (const auto& fd : listeners_) TRY(check_listener(fd.get(), made_.config, made_.good_keys));
     TRY(open_gate());
     ServerLimits limits;
-    limits.parse.body_bytes = config_.max_body.n;
-    limits.header_timeout = config_.header_timeout;
-    limits.idle_timeout = config_.idle_timeout;
-    limits.max_connections = config_.max_connections;
+    limits.parse.body_bytes = made_.config.max_body.n;
+    limits.header_timeout = made_.config.header_timeout;
+    limits.idle_timeout = made_.config.idle_timeout;
+    limits.max_connections = made_.config.max_connections;
     http_ = std::make_unique<HttpServer>(loop_, limits, router_, *gate_);
-    if (log_->wants(LogLevel::kDebug))
+    if (made_.log->wants(LogLevel::kDebug))
       http_->set_access_log([this](const AccessRecord& r) {
-        (*log_)(LogLevel::kDebug, "request", {{"method", std::string(r.method)}, {"path", std::string(r.path)}, {"status", cat(r.status)},
+        (*made_.log)(LogLevel::kDebug, "request", {{"method", std::string(r.method)}, {"path", std::string(r.path)}, {"status", cat(r.status)},
                                               {"us", cat(r.micros)}, {"request_id", std::string(r.request_id)}, {"caller", std::string(r.caller)}});
       });
     for (auto& fd : listeners_) {
       TRY_SET(sys::Fd copy, sys::duplicate(fd.get()));
-      TRY(http_->add_listener(std::move(copy), is_tcp(fd.get()) ? tls_ : nullptr));
+      TRY(http_->add_listener(std::move(copy), is_tcp(fd.get()) ? made_.tls : nullptr));
     }
     tell(daemon::kReady, addresses());
     return {};
@@ -359,9 +231,9 @@ class Front {
   Result<void> open_gate() {
     AuthOptions options;
     // A cell with the host's network could come in by the loopback, too.
-    options.require_key = config_.require_key || config_.host_network;
-    options.allowed_hosts = config_.allowed_hosts;
-    options.allowed_origins = config_.allowed_origins;
+    options.require_key = made_.config.require_key || made_.config.host_network;
+    options.allowed_hosts = made_.config.allowed_hosts;
+    options.allowed_origins = made_.config.allowed_origins;
     for (const auto& fd : listeners_) {
       if (!is_tcp(fd.get())) continue;
       TRY_SET(ListenAddress address, bound_address(fd.get()));
@@ -370,10 +242,10 @@ class Front {
     options.own_uid = ::getuid();
     // A socket of mode 0600 is connected to by its owner and by root alone; who is not the owner is root.
     struct stat s {};
-    if (in_user_namespace_ && ::stat(config_.unix_socket.c_str(), &s) == 0 && s.st_uid == ::getuid() && (s.st_mode & 077) == 0)
+    if (made_.in_user_namespace && ::stat(made_.config.unix_socket.c_str(), &s) == 0 && s.st_uid == ::getuid() && (s.st_mode & 077) == 0)
       options.root_uid = kOverflowUid;
     options.find_key = [this](std::string_view hash) -> std::optional<KeyInfo> {
-      auto found = keys_->check_hash(hash);
+      auto found = made_.keys->check_hash(hash);
       if (!found.ok() || !found.value()) return std::nullopt;
       const ApiKey& k = *found.value();
       return KeyInfo{k.name, std::string(hash), k.run, k.read, k.admin, k.max_running, k.per_minute};
@@ -390,10 +262,20 @@ class Front {
     for (const auto& fd : listeners_) {
       if (!is_tcp(fd.get())) continue;
       auto address = bound_address(fd.get());
-      if (address.ok()) out += cat(out.empty() ? "" : "\n", tls_ ? "https://" : "http://", address.value().text);
+      if (address.ok()) out += cat(out.empty() ? "" : "\n", made_.tls ? "https://" : "http://", address.value().text);
     }
-    if (!config_.unix_socket.empty() && !arguments_.stdio) out += cat(out.empty() ? "" : "\n", "unix:", config_.unix_socket);
+    if (!made_.config.unix_socket.empty() && !arguments_.stdio) out += cat(out.empty() ? "" : "\n", "unix:", made_.config.unix_socket);
     return out;
+  }
+
+  // What was freed is in pieces all over: a front that had nothing to do for five seconds gives it back. Not between two requests
+  // of one client, who would wait for what is asked for again.
+  void rest() {
+    const auto stats = executions_->stats();
+    const std::uint64_t done = (http_ ? http_->stats().requests : 0) + stats.ended;
+    const bool quiet = done == done_before_ && stats.running == 0 && stats.queued == 0;
+    done_before_ = done;
+    if (quiet) ::malloc_trim(0);   // also later: what has ended is forgotten in a minute
   }
 
   // --- the supervisor ---
@@ -428,7 +310,7 @@ class Front {
     if (buffer[0] == daemon::kLauncher && message.value().fds.size() == 1) {
       auto launcher = RemoteLauncher::open(std::move(message.value().fds[0]));
       if (launcher.ok()) executions_->attach(std::move(launcher).value());
-      if (!inspect_rules_.empty()) try_inspect_rules();
+      if (!made_.inspect_rules.empty()) try_inspect_rules();
     }
   }
 
@@ -443,18 +325,18 @@ class Front {
   // With a mistake in them nothing passes as inspected; whoever keeps the daemon is told once, and not by its clients.
   void try_inspect_rules() {
     InspectQuestion trial;
-    trial.rules = inspect_rules_;
+    trial.rules = made_.inspect_rules;
     executions_->inspect(std::move(trial), [this](Result<std::string> answer) {
-      if (!answer.ok()) (*log_)(LogLevel::kError, "the rules of inspect.rules cannot be used, and every inspection fails", {{"why", answer.error().message}});
+      if (!answer.ok()) (*made_.log)(LogLevel::kError, "the rules of inspect.rules cannot be used, and every inspection fails", {{"why", answer.error().message}});
     });
   }
 
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    (*log_)(LogLevel::kInfo, "stopping: what runs may end first");
+    (*made_.log)(LogLevel::kInfo, "stopping: what runs may end first");
     if (http_) http_->drain();
-    stop_by_ = std::chrono::steady_clock::now() + config_.drain;
-    executions_->drain(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain), [this] { drained_ = true; });
+    stop_by_ = std::chrono::steady_clock::now() + made_.config.drain;
+    executions_->drain(std::chrono::duration_cast<std::chrono::milliseconds>(made_.config.drain), [this] { drained_ = true; });
     stop_when_done();
   }
 
@@ -467,21 +349,12 @@ class Front {
   }
 
   FrontArguments arguments_;
-  Config config_;
-  std::optional<Log> log_;
   Loop loop_;
   ManagerLoop manager_loop_;
-  std::vector<std::pair<std::string, std::string>> inspect_rules_;
+  BeforeWalls made_;
   std::vector<sys::Fd> listeners_;
-  std::shared_ptr<TlsContext> tls_;
-  std::unique_ptr<OtlpClient> otlp_;
-  std::uint16_t otlp_port_ = 0;
-  std::shared_ptr<const LoadedProfile> usual_;   // default_profile, where it is a file
-  Enforcement held_;
   Metrics metrics_;
   std::optional<Traces> traces_;
-  std::unique_ptr<ApiKeys> keys_;
-  std::size_t good_keys_ = 0;                    // when it started
   std::optional<Settings> settings_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<History> history_;
@@ -499,9 +372,9 @@ class Front {
   std::thread checker_;     // of the audit log
   bool checking_ = false;
   bool stopping_ = false, drained_ = false;
+  std::uint64_t done_before_ = 0;   // requests and executions
   std::optional<Error> failed_;
   std::chrono::steady_clock::time_point stop_by_;
-  bool cells_hidden_ = false, in_user_namespace_ = false;
 };
 
 void Front::fill_services() {
@@ -523,7 +396,7 @@ void Front::fill_services() {
     metrics_.audit_entry();
   };
   s.audit.page = [this](std::size_t limit, std::uint64_t before) -> Result<AuditPage> {
-    TRY_SET(auto lines, read_audit(config_.state_dir, before, limit));
+    TRY_SET(auto lines, read_audit(made_.config.state_dir, before, limit));
     AuditPage page;
     for (auto& line : lines) page.entries.push_back(std::move(line.json));
     if (lines.size() == limit && !lines.empty() && lines.back().number > 1) page.next = lines.back().number;
@@ -534,7 +407,7 @@ void Front::fill_services() {
     if (checking_) return done(make_error(ErrorCode::kLimit, "the audit log is being checked already"));
     if (checker_.joinable()) checker_.join();
     auto check = [this, done] {
-      auto verdict = verify_audit(config_.state_dir);
+      auto verdict = verify_audit(made_.config.state_dir);
       loop_.post([this, done, verdict = std::move(verdict)] {
         checking_ = false;
         if (!verdict.ok()) return done(verdict.error());
@@ -550,7 +423,7 @@ void Front::fill_services() {
     }
   };
   s.keys.list = [this]() -> Result<std::vector<KeyRow>> {
-    TRY_SET(auto all, keys_->list());
+    TRY_SET(auto all, made_.keys->list());
     std::vector<KeyRow> out;
     for (const auto& k : all) {
       KeyRow row{k.name, {}, k.max_running, k.per_minute, k.created, k.last_used, k.revoked};
@@ -565,10 +438,10 @@ void Front::fill_services() {
     key.max_running = row.max_running;
     key.per_minute = row.requests_per_minute;
     TRY(set_scopes(key, join(row.scopes, ",")));
-    return keys_->create(key);
+    return made_.keys->create(key);
   };
   s.keys.revoke = [this](std::string_view name) -> Result<void> {
-    TRY_SET(bool there, keys_->revoke(name));
+    TRY_SET(bool there, made_.keys->revoke(name));
     if (!there) return make_error(ErrorCode::kNotFound, "there is no such key");
     return {};
   };
@@ -580,10 +453,10 @@ void Front::fill_services() {
   s.inspect = [this](InspectQuestion q, std::string client, std::function<void(Result<std::string>)> done) {
     inspect_and_note(*executions_, services_->audit, std::move(q), std::move(client), std::move(done));
   };
-  s.network.journal_folder = config_.state_dir;
+  s.network.journal_folder = made_.config.state_dir;
   if (auto rules = network_rules(arguments_); rules.ok() && arguments_.proxy) s.network.rules = rules.value();
-  s.code_sandbox_profile = config_.code_sandbox_profile;
-  s.facts_folder = cat(config_.state_dir, "/facts");
+  s.code_sandbox_profile = made_.config.code_sandbox_profile;
+  s.facts_folder = cat(made_.config.state_dir, "/facts");
   s.post = [this](std::function<void()> work) { loop_.post(std::move(work)); };
   s.every = [this](std::chrono::milliseconds period, std::function<void()> work) { return manager_loop_.every(period, std::move(work)); };
   if (traces_) flush_ = loop_.every(5s, [this] { traces_->flush(); });

@@ -144,6 +144,10 @@ void McpServer::dispatch(Message message, const From& from, const ReplyPtr& repl
     reply->answer(200, result_text(message, std::get<std::string>(members), caching, services_.version));
   };
   if (method == "tools/call") return start_call(std::move(message), from, reply);
+  // These are one page each: whatever cursor comes, it is none of ours.
+  const bool whole = method == "tools/list" || method == "resources/templates/list";
+  if (const JsonValue* cursor = message.params.find("cursor"); whole && cursor != nullptr && cursor->kind() != "null")
+    return send(RpcError{kInvalidParams, "params.cursor is none that this server gave", {}}, Caching::kNone);
   if (method == "tools/list") return send(cat("\"tools\":", tools_), Caching::kPublic);
   if (method == "resources/list") return send(list_resources(services_, from.caller, message), Caching::kPrivate);
   if (method == "resources/templates/list") return send(list_resource_templates(services_), Caching::kPublic);

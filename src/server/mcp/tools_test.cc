@@ -49,6 +49,11 @@ TEST(McpTools, TheListIsWholeJsonWithSchemasAndTheSameEveryTime) {
                                              "create_sandbox", "list_sandboxes", "kill_sandbox", "pause_sandbox", "resume_sandbox", "snapshot", "diff",
                                              "read_file", "write_file", "list_files"}));
   EXPECT_EQ(scene.send(list)->answers, told->answers);
+  EXPECT_EQ(scene.send(R"({"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":null}})")->answers, told->answers);
+  for (auto method : {"tools/list", "resources/templates/list"}) {
+    auto page = scene.send(cat(R"({"jsonrpc":"2.0","id":7,"method":")", method, R"(","params":{"cursor":"made up"}})"));
+    EXPECT_NE(page->answers.back().find("-32602"), std::string::npos) << page->answers.back();
+  }
 }
 
 TEST(McpTools, RunCodePassesOnWhatWasAskedFor) {

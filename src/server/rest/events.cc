@@ -16,7 +16,7 @@ Result<std::uint64_t> resume_point(const HttpRequest& request) {
   auto last = request.header("last-event-id");
   if (!last || last->empty()) return query_number(request, "after", 0, 0, kMaxSeq);
   auto number = parse_u64(*last);
-  if (!number) return make_error(ErrorCode::kInvalid, "Last-Event-ID must be a number that came as an id");
+  if (!number || *number > kMaxSeq) return make_error(ErrorCode::kInvalid, "Last-Event-ID must be a number that came as an id");
   return *number;
 }
 

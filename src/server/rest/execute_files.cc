@@ -99,6 +99,9 @@ Result<std::vector<JobFile>> files_from_json(const JsonValue& files) {
     TRY(check_file_name(file.name));
     if (!names.insert(file.name).second) return invalid(cat("files: ", quoted(file.name), " is there twice"));
   }
+  for (std::string_view name : names)
+    for (auto slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1))
+      if (names.contains(name.substr(0, slash))) return invalid(cat("files: ", quoted(name.substr(0, slash)), " cannot be a file and a folder"));
   return out;
 }
 

@@ -102,6 +102,7 @@ Result<void> JsonReader::read(std::string_view name, std::optional<std::uint64_t
   if (found == nullptr) return {};
   if (const double* real = std::get_if<double>(&found->v))
     return invalid(cat(where_, name, *real >= 9e18 ? " is too large" : " must be a whole number"));
+  if (std::holds_alternative<std::uint64_t>(found->v)) return invalid(cat(where_, name, " is too large"));   // for a signed one
   const auto* number = std::get_if<std::int64_t>(&found->v);
   if (number == nullptr) return wrong(name, "a whole number");
   if (*number < 0) return invalid(cat(where_, name, " must not be negative"));
@@ -115,6 +116,7 @@ Result<void> JsonReader::read(std::string_view name, std::optional<double>& out)
   double number = 0;
   if (const auto* real = std::get_if<double>(&found->v)) number = *real;
   else if (const auto* whole = std::get_if<std::int64_t>(&found->v)) number = static_cast<double>(*whole);
+  else if (const auto* large = std::get_if<std::uint64_t>(&found->v)) number = static_cast<double>(*large);
   else return wrong(name, "a number");
   if (number < 0) return invalid(cat(where_, name, " must not be negative"));
   out = number;

@@ -86,6 +86,8 @@ TEST(JsonReader, NamesTheFieldAndWhatWasExpected) {
   EXPECT_EQ(refusal<Count>(R"({"count":2.5})", "count"), "invalid request body: count must be a whole number");
   EXPECT_EQ(refusal<Count>(R"({"count":-1})", "count"), "invalid request body: count must not be negative");
   EXPECT_EQ(refusal<Count>(R"({"count":1180591620717411303424})", "count"), "invalid request body: count is too large");
+  EXPECT_EQ(refusal<Count>(R"({"count":9223372036854775808})", "count"), "invalid request body: count is too large");
+  EXPECT_EQ(refusal<std::optional<double>>(R"({"ratio":9223372036854775808})", "ratio"), "");
   EXPECT_EQ(refusal<std::optional<double>>(R"({"ratio":-0.5})", "ratio"), "invalid request body: ratio must not be negative");
   EXPECT_EQ(refusal<std::vector<std::string>>(R"({"name":["a",1]})", "name"),
             "invalid request body: name[1] must be a string, not a number");

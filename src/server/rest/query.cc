@@ -54,6 +54,9 @@ std::optional<std::chrono::system_clock::time_point> parse_rfc3339(std::string_v
   year_month_day date(std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
                       std::chrono::day(static_cast<unsigned>(*day)));
   if (!offset || !date.ok()) return std::nullopt;
+  // The clock counts nanoseconds in 64 bits: it begins in 1677 and ends in 2262. Nothing of ours happened outside of that.
+  if (*year < 1700) return system_clock::time_point();
+  if (*year > 2260) return system_clock::time_point(sys_days(std::chrono::year(2260) / 12 / 31).time_since_epoch());
   return system_clock::time_point(sys_days(date).time_since_epoch()) + hours(*hour) + minutes(*minute) +
          seconds(*second - *offset) + duration_cast<system_clock::duration>(fraction);
 }

@@ -102,6 +102,10 @@ TEST(ExecutionList, FiltersAndPages) {
   EXPECT_EQ(*world.history.asked.since, sys_days(2026y / January / 31) + 11h + 500ms);
   world.send("GET", "/api/v1/executions?until=1700000000");
   EXPECT_EQ(*world.history.asked.until, system_clock::time_point(seconds(1700000000)));
+  // Beyond what the clock can count.
+  world.send("GET", "/api/v1/executions?since=0001-01-01T00:00:00Z&until=9999-12-31T23:59:59Z");
+  EXPECT_LE(*world.history.asked.since, system_clock::now());
+  EXPECT_GE(*world.history.asked.until, system_clock::now());
   for (const char* bad : {"status=done", "limit=0", "limit=501", "limit=-1", "limit=x", "before=1e3", "since=yesterday",
                           "since=2026-02-30T00:00:00Z", "exit_reason=bored"})
     EXPECT_EQ(status_of(world.send("GET", cat("/api/v1/executions?", bad))), 400) << bad;

@@ -1,0 +1,94 @@
+#include "store/mapped_slots.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "sys/file.h"
+
+namespace hotcell {
+namespace {
+
+struct Head {
+  std::uint32_t taken;
+  std::uint32_t bytes;
+  std::uint64_t number;
+};
+static_assert(sizeof(Head) == MappedSlots::kHead);
+
+void mark(char* slot, std::uint32_t taken) {
+  std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot)).store(taken, std::memory_order_release);
+}
+
+}  // namespace
+
+MappedSlots::MappedSlots(char* slots, std::size_t count, std::size_t size) : slots_(slots), count_(count), size_(size) {
+  for (auto i = static_cast<std::uint32_t>(count); i-- > 0;) free_.push_back(i);
+}
+MappedSlots::MappedSlots(MappedSlots&& o) noexcept
+    : slots_(std::exchange(o.slots_, nullptr)), count_(o.count_), size_(o.size_), free_(std::move(o.free_)), left_(std::move(o.left_)),
+      taken_(std::move(o.taken_)) {}
+MappedSlots::~MappedSlots() {
+  if (slots_ != nullptr) ::munmap(slots_, count_ * size_);
+}
+
+Result<MappedSlots> MappedSlots::open(int folder, const char* name, std::size_t count, std::size_t size, const Left& left) {
+  TRY_SET(sys::Fd file, sys::open_at(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  TRY_SET(struct stat s, sys::stat_fd(file.get(), name));
+  // A hole would be a signal when the disk is full: the room is taken now, once.
+  const std::size_t whole = count * size;
+  if (int failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(whole)); failed != 0) return errno_error(name, failed);
+  void* mapped = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapped == MAP_FAILED) return errno_error(name, errno);
+  MappedSlots slots(static_cast<char*>(mapped), count, size);
+  // Read, not looked at in place: a page that was never touched there is no page of ours.
+  std::string slot(size, '\0');
+  for (std::uint32_t i = 0; i < count && std::size_t{i} * size < static_cast<std::size_t>(s.st_size); ++i) {
+    Head head;
+    const auto place = static_cast<off_t>(std::size_t{i} * size);
+    if (::pread(file.get(), &head, sizeof head, place) != sizeof head) break;
+    if (head.taken == 0) continue;
+    slots.left_.push_back(i);
+    // What is read back was written by a process that is not there any more: nothing is believed.
+    if (head.taken != 1 || head.number == 0 || head.bytes > size - sizeof head) continue;
+    if (::pread(file.get(), slot.data(), head.bytes, place + static_cast<off_t>(sizeof head)) != static_cast<ssize_t>(head.bytes)) continue;
+    left(head.number, std::string_view(slot).substr(0, head.bytes));
+  }
+  return slots;
+}
+
+bool MappedSlots::put(std::uint64_t number, std::string_view bytes) {
+  if (free_.empty() || bytes.size() > size_ - sizeof(Head)) return false;
+  const std::uint32_t place = free_.back();
+  char* slot = at(place);
+  const Head head{0, static_cast<std::uint32_t>(bytes.size()), number};
+  std::memcpy(slot, &head, sizeof head);
+  std::memcpy(slot + sizeof head, bytes.data(), bytes.size());
+  mark(slot, 1);   // last: who is killed before this has put nothing there
+  free_.pop_back();
+  taken_[number] = place;
+  return true;
+}
+
+void MappedSlots::forget(std::uint64_t number) {
+  auto it = taken_.find(number);
+  if (it == taken_.end()) return;
+  mark(at(it->second), 0);
+  free_.push_back(it->second);
+  taken_.erase(it);
+}
+
+void MappedSlots::forget_left() {
+  for (auto place : std::exchange(left_, {}))
+    if (std::none_of(taken_.begin(), taken_.end(), [&](const auto& t) { return t.second == place; })) mark(at(place), 0);
+}
+
+}  // namespace hotcell
