@@ -120,14 +120,6 @@ HOTCELL_PROGRAM(signal_state) {
   return 0;
 }
 
-// Processes of any cell that run this program.
-std::size_t alive(const std::string& name) {
-  std::size_t n = 0;
-  for (const auto& path : matches("/proc/[0-9]*/cmdline"))
-    if (read_text(path).find("--program=" + name) != std::string::npos) ++n;
-  return n;
-}
-
 Nanoseconds timed(const Policy& policy, Request request, Report& report) {
   auto before = std::chrono::steady_clock::now();
   report = run(policy, std::move(request));
@@ -211,6 +203,7 @@ TEST_F(Lifetime, CancelEndsAProgramThatIgnoresEverySignal) {
   id = started.value();
   for (int i = 0; i < 1000 && !ready; ++i) ASSERT_TRUE(launcher().step(milliseconds(10)).ok());
   EXPECT_TRUE(ready);
+  EXPECT_GT(alive("ignore_signals"), 0u) << "the control: it would be seen";
   launcher().cancel(id);
   for (int i = 0; i < 500 && !report; ++i) ASSERT_TRUE(launcher().step(milliseconds(10)).ok());
   ASSERT_TRUE(report) << "it is still running";

@@ -71,9 +71,20 @@ Policy test_policy() {
   return policy;
 }
 
+// The same suite may run beside this one, as another user.
+static std::string of_this_test() { return "--of=" + std::to_string(::getpid()); }
+
+std::size_t alive(const std::string& name) {
+  const std::string words = std::string("--program=") + name + '\0' + of_this_test() + '\0';
+  std::size_t n = 0;
+  for (const auto& path : matches("/proc/[0-9]*/cmdline"))
+    if (read_text(path).find(words) != std::string::npos) ++n;
+  return n;
+}
+
 Request program(const std::string& name, std::map<std::string, std::string> env) {
   Request request;
-  request.argv = {self_path(), "--program=" + name};
+  request.argv = {self_path(), "--program=" + name, of_this_test()};
   request.env = std::move(env);
   return request;
 }
@@ -111,7 +122,7 @@ int stripped_self() {
 
 Request carried_program(const std::string& name, std::map<std::string, std::string> env) {
   Request request;
-  request.argv = {"/work/self", "--program=" + name};
+  request.argv = {"/work/self", "--program=" + name, of_this_test()};
   request.env = std::move(env);
   request.files.push_back({"self", stripped_self(), 0755});
   return request;

@@ -29,6 +29,7 @@ Program find_program(std::string_view name);
 
 Policy test_policy();  // `default`, and the test program
 Request program(const std::string& name, std::map<std::string, std::string> env = {});
+std::size_t alive(const std::string& name);  // processes that run it, of whatever cell that this test made
 Request shell(std::string script);
 Report run(const Policy& policy, Request request);  // an Error of ours fails the test
 Report run(Request request);
