@@ -72,6 +72,7 @@ struct State {
   std::size_t steps = 400000;                          // nodes looked at again for calls and evaluated texts
   bool exhausted = false;
   std::size_t programs = 0;  // said to be started
+  bool sourced = false;      // a file that is not read here: names may be functions of it
 };
 
 class Analyser {

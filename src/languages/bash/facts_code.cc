@@ -87,7 +87,10 @@ void Analyser::source(Args words, const Call& c) {
   } else if (from_input && c.input != nullptr && c.input->has_value()) {
     code_from(**c.input, "source", c);
   } else if (f.known) {
-    if (!run_written_file(f, c)) read_path(f, c);
+    if (!run_written_file(f, c)) {
+      st_.sourced = true;
+      read_path(f, c);
+    }
   } else if (!f.origin.empty() || (f.taint & kSubstitution) != 0) {
     construct("dynamic-source", joined(words), c);
   }

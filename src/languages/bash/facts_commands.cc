@@ -127,7 +127,8 @@ void Analyser::run_command(Args words, Call c) {
       }
     }
   if (words[0].text == name && !st_.functions.empty() && c.depth == 0 && call_function(name, words)) return;
-  if (words[0].text != name || !is_builtin(name)) starts_program(name, c);
+  const bool perhaps_function = st_.sourced && words[0].text == name && kinds_of(name) == 0;
+  if (!perhaps_function && (words[0].text != name || !is_builtin(name))) starts_program(name, c);
   if (words[0].text.find('/') != std::string::npos && run_written_file(words[0], c)) return;
   if (name == "echo" || name == "printf") shown(words, c);
   unsigned k = kinds_of(name);

@@ -77,10 +77,10 @@ TEST(BashMade, CallsAndLoopsWithoutEnd) {
 }
 
 TEST(BashMade, WhatStartsAProgramAndWhatDoesNot) {
-  for (const char* script : {"ls", "x=$(echo a)", "echo a | read b", "sleep 1 &", "(cd x)", "/bin/echo a"})
+  for (const char* script : {"ls", "x=$(echo a)", "echo a | read b", "sleep 1 &", "(cd x)", "/bin/echo a", "say", ". ./lib\ncurl x"})
     EXPECT_TRUE(has_fact(script, FactKind::kConstruct, "starts-program")) << script;
   for (const char* script :
-       {"echo a", "for i in 1 2; do printf '%s' $i; done", "f() { echo b; }; f", "[[ a == b ]] || true"})
+       {"echo a", "for i in 1 2; do printf '%s' $i; done", "f() { echo b; }; f", "[[ a == b ]] || true", ". ./lib\nsay"})
     EXPECT_FALSE(has_fact(script, FactKind::kConstruct, "starts-program")) << script;
 }
 
