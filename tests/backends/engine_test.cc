@@ -1,5 +1,6 @@
 // Engines of our own, beyond what every backend must do.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -146,6 +147,9 @@ TEST(EngineRuntime, UnderGvisorTheFilterIsOursAndTheKernelIsNotTheHosts) {
   ASSERT_NE(seccomp, nullptr);
   EXPECT_EQ(seccomp->status, LayerStatus::kFull);
   EXPECT_EQ(seccomp->detail, "the guest kernel answers every call, runtime gvisor");
+  struct stat null {};
+  ASSERT_EQ(::stat("/dev/null", &null), 0);
+  EXPECT_EQ(null.st_uid, 0u) << "it was given the host's /dev/null, and made it its own";
 }
 
 TEST(EngineSelection, AContainerLevelWithoutAnEngineSaysWhy) {

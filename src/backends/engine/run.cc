@@ -63,7 +63,8 @@ Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Set
   TRY_SET(auto pieces, container_pieces(asked));
   TRY(scratch_.write(pieces));
   std::string archive = empty_root(shown);
-  input_open_ = !std::holds_alternative<NoStdin>(request_.stdin_source);
+  // An engine's own choice for nothing to read is the host's /dev/null, and gVisor makes what it is given the container's user's.
+  input_open_ = own_kernel || !std::holds_alternative<NoStdin>(request_.stdin_source);
   if (std::holds_alternative<StdinSocket>(request_.stdin_source)) return make_error(ErrorCode::kUnsupported, "only a native cell is given a socket");
   ContainerSpec spec{kind, root_image(archive), settings.get(cat(backend.name(), ".runtime")), own_prefix(), input_open_, own_kernel};
   TRY(ensure_image(spec.image, archive));
