@@ -179,8 +179,9 @@ TEST_F(Contexts, AClientThatGoesInterruptsItsCall) {
     running.send(SIGKILL);
     running.finish();
   }
-  EXPECT_TRUE(is_within("python", "idle"));
-  EXPECT_EQ(call("python", "kept").out, "5\n");
+  EXPECT_TRUE(is_within("python", "idle")) << good({"context", "work", "list"});
+  Called after = call("python", "kept");
+  EXPECT_EQ(after.out, "5\n") << after.describe();
 }
 
 TEST_F(Contexts, TheyAreGoneWhenTheCellStops) {

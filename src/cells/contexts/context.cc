@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/strings.h"
 #include "languages/common/notes.h"
@@ -81,6 +82,12 @@ int Context::poll_time(Clock::time_point until) const {
   if (until == Clock::time_point::max()) return -1;
   auto left = std::chrono::ceil<milliseconds>(until - awake_now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+void Context::announce() {
+  std::lock_guard hold(signals_->mutex);
+  signals_->announced = true;
+  signals_->interrupt = false;
 }
 
 void Context::interrupt() {
@@ -259,7 +266,12 @@ CallResult Context::call(std::string_view code, milliseconds timeout) {
   if (timeout.count() > 0) running.deadline = awake_now() + std::min<milliseconds>(timeout, std::chrono::hours(24 * 365));
   {
     std::lock_guard hold(signals_->mutex);
-    signals_->interrupt = false;  // nothing ran when it was asked for
+    if (!std::exchange(signals_->announced, false)) signals_->interrupt = false;  // nothing ran when it was asked for
+    if (signals_->interrupt) {
+      result.state = CallResult::State::kInterrupted;
+      result.error = "interrupted before it began";
+      return finished();
+    }
   }
   // Nobody was asked anything: what is there already is no answer.
   if (pollfd early{ends_.answers.get(), POLLIN, 0}; !pending_.empty() || ::poll(&early, 1, 0) > 0) {

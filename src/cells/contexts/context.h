@@ -61,7 +61,7 @@ std::string call_json(const CallResult& result);
 struct ContextLimits {
   Bytes output = 1_MiB;              // of stdout and of stderr, each; the rest is read and dropped
   Bytes answer = 32_MiB;             // of one answer
-  std::chrono::milliseconds patience{2000};  // how long an interrupted call may take to come back
+  std::chrono::milliseconds patience{5000};  // how long an interrupted call may take to come back
 };
 
 class Context {
@@ -80,6 +80,8 @@ class Context {
 
   // The driver says that it is there.
   Result<void> wait_ready(std::chrono::milliseconds timeout);
+  // From any thread: a call comes, and an interrupt from now on is meant for it, even if the thread that is to make it is late.
+  void announce();
   // One at a time, and blocking. A zero timeout: none.
   CallResult call(std::string_view code, std::chrono::milliseconds timeout);
   // From any thread: the call that runs now is interrupted; the interpreter has ended.
@@ -95,7 +97,7 @@ class Context {
   struct Signals {
     sys::Fd event;
     std::mutex mutex;
-    bool interrupt = false;
+    bool announced = false, interrupt = false;
     std::optional<std::string> over;
   };
   struct Running;

@@ -74,6 +74,14 @@ TEST(ContextPython, AnInterruptEndsTheCallAndKeepsTheRest) {
   // When nothing runs, it interrupts nothing.
   python.context->interrupt();
   EXPECT_EQ(python.call("kept").value, "5");
+  // One that was announced is interrupted even before its thread has come to it, and only that one.
+  python.context->announce();
+  python.context->interrupt();
+  r = python.call("kept = 6; import time; time.sleep(100)");
+  EXPECT_EQ(r.state, State::kInterrupted) << describe(r);
+  EXPECT_EQ(r.error, "interrupted before it began");
+  python.context->announce();
+  EXPECT_EQ(python.call("kept").value, "5");
 }
 
 TEST(ContextPython, ATimeoutKeepsTheInterpreter) {

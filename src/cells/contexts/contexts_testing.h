@@ -67,6 +67,7 @@ class Interpreter {
   CallResult call(std::string_view code, milliseconds timeout = kLong) { return context->call(code, timeout); }
   // Interrupted some time after it has said `begun` on stdout, or at once.
   CallResult call_interrupted(std::string_view code, milliseconds after = milliseconds(300)) {
+    context->announce();
     std::thread other([&] {
       std::this_thread::sleep_for(after);
       context->interrupt();

@@ -190,6 +190,7 @@ Result<void> Keeper::call_context(const Asker& asker, Kept& cell, const std::sha
   Nanoseconds limit = wish ? Nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(*wish, INT64_MAX))) : cell.policy.limits.wall;
   auto timeout = std::chrono::ceil<milliseconds>(std::min<Nanoseconds>(limit, std::chrono::hours(24 * 365)));
   held->busy = true;
+  held->context->announce();
   held->caller = asker;
   ++held->calls;
   held->used = cell.record.used = now();
