@@ -26,6 +26,15 @@ Result<void> copy(const std::string& from, const std::string& to) {
   return make_error(ErrorCode::kIo, cat("the workspace could not be copied to ", printable(to)));
 }
 
+// An image is the memory of a kernel: whoever could write it would choose what that kernel does.
+Result<void> must_be_ours(const std::string& folder) {
+  struct stat st {};
+  if (::lstat(folder.c_str(), &st) < 0) return errno_error(printable(folder), errno);
+  if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 077) != 0)
+    return make_error(ErrorCode::kDenied, cat(printable(folder), ": not a folder that only we can read and write"));
+  return {};
+}
+
 }  // namespace
 
 Result<void> make_kept_folder(const std::string& folder) {
@@ -38,6 +47,8 @@ Result<void> write_kept(const std::string& folder, const Kept& kept, const Polic
   std::string work = cat(folder, "/work"), part = cat(folder, "/note.part"), note = cat(folder, "/note");
   if (::mkdir(work.c_str(), 0700) < 0) return errno_error(work, errno);
   TRY(copy(workspace, work));
+  TRY_SET(sys::Fd under, sys::open(cat(folder, "/policy.yaml").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  TRY(sys::write_all(under.get(), to_yaml(policy)));
   TRY_SET(sys::Fd file, sys::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   TRY(sys::write_all(file.get(), cat(note_of(policy, tool), kept.id, "\n", kept.platform, "\n")));
   if (::fsync(file.get()) < 0 || ::rename(part.c_str(), note.c_str()) < 0) return errno_error(note, errno);
@@ -45,11 +56,7 @@ Result<void> write_kept(const std::string& folder, const Kept& kept, const Polic
 }
 
 Result<Kept> read_kept(const std::string& folder, const Policy& policy, const std::string& tool) {
-  struct stat st {};
-  if (::lstat(folder.c_str(), &st) < 0) return errno_error(printable(folder), errno);
-  // An image is the memory of a kernel: whoever could write it would choose what that kernel does.
-  if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 077) != 0)
-    return make_error(ErrorCode::kDenied, cat(printable(folder), ": not a folder that only we can read and write"));
+  TRY(must_be_ours(folder));
   TRY_SET(std::string text, sys::read_file(cat(folder, "/note").c_str(), 4096).context("nothing whole was kept there"));
   auto lines = split(text, '\n'), expected = split(note_of(policy, tool), '\n');
   if (lines.size() != 6 || lines[0] != kFormat) return make_error(ErrorCode::kInvalid, cat(printable(folder), ": not made by this version"));
@@ -58,6 +65,13 @@ Result<Kept> read_kept(const std::string& folder, const Policy& policy, const st
   auto id = parse_u64(lines[3]);
   if (!id) return make_error(ErrorCode::kInvalid, cat(printable(folder), ": not made by this version"));
   return Kept{static_cast<unsigned>(*id), std::string(lines[4])};
+}
+
+Result<Policy> kept_policy(const std::string& folder) {
+  TRY(must_be_ours(folder));
+  std::string path = cat(folder, "/policy.yaml");
+  TRY_SET(std::string text, sys::read_file(path.c_str(), 1 << 20).context("nothing whole was kept there"));
+  return parse_profile(text, path, {});
 }
 
 Result<void> restore_workspace(const std::string& folder, const std::string& workspace) { return copy(cat(folder, "/work"), workspace); }

@@ -18,6 +18,8 @@ Result<void> make_kept_folder(const std::string& folder);
 Result<void> write_kept(const std::string& folder, const Kept& kept, const Policy& policy, const std::string& tool, const std::string& workspace);
 // Refused: another policy, another binary, a folder that somebody else could have written.
 Result<Kept> read_kept(const std::string& folder, const Policy& policy, const std::string& tool);
+// What it was kept under; whether that is so, read_kept finds out.
+Result<Policy> kept_policy(const std::string& folder);
 Result<void> restore_workspace(const std::string& folder, const std::string& workspace);
 
 }  // namespace hotcell::backends

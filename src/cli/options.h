@@ -31,6 +31,7 @@ enum class Opt : std::uint8_t {
   kWaive,
   kInto,
   kBackendOption,
+  kSuspendTo, kResume,
   kName, kFrom, kLabel, kTtl, kIdlePause, kStopped, kPhases, kOlderThan, kKeep, kDetach, kRecursive, kForce, kDryRun, kAllowProtected, kDecisions,
   kProject, kImage, kDockerfile, kBase, kPackage, kBuildNetwork, kAttachments, kCacheFolder,
   kPatch, kSession, kInput, kInterrupt, kHistory, kClose,

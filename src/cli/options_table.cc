@@ -36,7 +36,8 @@ constexpr std::array kCommands = {
     CommandSpec{Command::kRun, "run",
                 "[options] FILE [ARGS...]\n"
                 "[options] --language LANG -c CODE [ARGS...]\n"
-                "[options] -- PROGRAM [ARGS...]",
+                "[options] -- PROGRAM [ARGS...]\n"
+                "--resume FOLDER",
                 "run a file, a piece of code or a program in a cell", "", true},
     CommandSpec{Command::kExplain, "explain", "[options of run] [FILE | -- PROGRAM [ARGS...]]",
                 "print the plan: each layer, each rule, what is missing here; run nothing", "", true},
@@ -139,6 +140,12 @@ constexpr std::array kOptions = {
     OptionSpec{Opt::kStdin, kWhat, "--stdin", "", "FILE",
                "Feed standard input from FILE instead of hotcell's own standard input.", "", false, kCelled,
                Complete::kFile},
+    OptionSpec{Opt::kSuspendTo, kWhat, "--suspend-to", "", "FOLDER",
+               "Ctrl-Z (SIGTSTP) keeps the program with its processes, memory and files in FOLDER, which is made, and ends its run; with "
+               "--backend runsc.",
+               "", false, bit(Command::kRun), Complete::kFolder},
+    OptionSpec{Opt::kResume, kWhat, "--resume", "", "FOLDER",
+               "Go on with what --suspend-to has kept in FOLDER, under the policy it was kept under.", "", false, bit(Command::kRun), Complete::kFolder},
 
     OptionSpec{Opt::kProfile, kPolicy, "--profile", "", "NAME|FILE",
                "Start from this profile: a built-in name (see hotcell profile list) or a YAML file.", "", false,

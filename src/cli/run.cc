@@ -6,9 +6,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "backends/kept.h"
 #include "backends/tool_launcher.h"
 #include "base/strings.h"
 #include "cli/commands.h"
@@ -30,6 +33,7 @@ namespace hotcell {
 
 namespace {
 
+constexpr int kExitSuspended = 128 + SIGTSTP;  // as shells say of what was stopped
 constexpr int kExitBrokenPipe = 128 + 13;  // as if SIGPIPE had ended us, which is what a shell expects in a pipeline
 
 JsonStyle json_style() { return ::isatty(STDOUT_FILENO) == 1 ? JsonStyle::kPretty : JsonStyle::kOneLine; }
@@ -40,9 +44,15 @@ int refuse_run(const Error& error, bool json) {
   return code;
 }
 
+// A program as files: where it is to go, where it comes from, who does it.
+struct Suspension {
+  std::string to, from;
+  backends::Suspends* by = nullptr;
+};
+
 class Run {
  public:
-  Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events, const OutputInspector& inspector)
+  Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events, const OutputInspector& inspector, const Suspension& suspension)
       : json_(parsed.has(Opt::kJson)),
         verify_(!parsed.has(Opt::kNoVerify)),
         cache_(!parsed.has(Opt::kNoCache)),
@@ -51,6 +61,7 @@ class Run {
         launcher_(launcher),
         events_(events),
         inspector_(inspector),
+        suspension_(suspension),
         parsed_(parsed),
         progress_(::isatty(STDERR_FILENO) == 1, job.policy.limits.wall) {}
 
@@ -66,8 +77,9 @@ class Run {
     };
     if (progress_.on()) request.on_usage = [this](const LiveUsage& usage) { progress_.note(usage); };
     deadline_ = OutputSink::Clock::now() + job_.policy.limits.wall;
-    auto started = launcher_.start(job_.policy, std::move(request),
-                                   [this](RunId, Result<Report> result) { result_.emplace(std::move(result)); });
+    auto done = [this](RunId, Result<Report> result) { result_.emplace(std::move(result)); };
+    auto started = suspension_.from.empty() ? launcher_.start(job_.policy, std::move(request), done)
+                                            : suspension_.by->resume(job_.policy, suspension_.from, std::move(request), done);
     if (!started.ok()) return refuse_run(started.error(), json_);
     auto ended = watch(started.value());
     progress_.erase();
@@ -126,6 +138,7 @@ class Run {
         launcher_.cancel(id);
         cancelled_ = true;
       }
+      if (!suspension_.to.empty() && !suspended_ && take_suspension()) suspend(id);
       // A signal interrupts the wait in step(); the short limit covers one that came just before it.
       auto wait = std::chrono::milliseconds(100);
       if (out_.waiting() || err_.waiting()) {
@@ -136,6 +149,13 @@ class Run {
       if (!result_) progress_.tick((!out_.tty() || out_.at_line_start()) && (!err_.tty() || err_.at_line_start()));
     }
     return {};
+  }
+
+  void suspend(RunId id) {
+    progress_.erase();
+    auto kept = suspension_.by->suspend(id, suspension_.to);
+    suspended_ = kept.ok();
+    if (!kept.ok()) say(cat("it goes on, since it could not be suspended: ", kept.error().message));
   }
 
   // Until the cell or one of our readers has something for us. The cell's own timers are step()'s, so not for long.
@@ -178,6 +198,10 @@ class Run {
     if (broken == EPIPE) return kExitBrokenPipe;
     if (broken != 0) return refuse(errno_error("cannot pass on the output", broken));
     if (!json_) show(report.outputs);
+    if (suspended_ && report.verdict.reason == ExitReason::kCancelled) {
+      say(cat(report.error, report.error.starts_with("suspended: ") ? cat("; hotcell run --resume ", suspension_.to, " goes on") : std::string()));
+      return kExitSuspended;
+    }
     for (const auto& sentence : verdict_words(report, job_.policy, talk_)) say(sentence);
     if (found_)
       for (const auto& sentence : inspection_words(*found_)) say(sentence);
@@ -202,6 +226,7 @@ class Run {
   Launcher& launcher_;
   std::optional<EventWriter>& events_;
   const OutputInspector& inspector_;
+  const Suspension& suspension_;
   const Parsed& parsed_;
   RunNetwork network_;
   std::optional<Pipeline> pipeline_;
@@ -209,7 +234,7 @@ class Run {
   OutputSink out_{STDOUT_FILENO}, err_{STDERR_FILENO};
   Progress progress_;
   OutputSink::Clock::time_point deadline_;
-  bool cancelled_ = false;
+  bool cancelled_ = false, suspended_ = false;
   std::optional<Result<Report>> result_;
   std::optional<OutputInspection> found_;
 };
@@ -232,20 +257,60 @@ Result<void> audit_waivers(const Parsed& parsed, Job& job) {
   return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("--waive: it cannot be put into the audit log: ", why));
 }
 
+Result<std::string> from_the_root(std::string_view option, std::string_view folder) {
+  std::error_code failed;
+  auto path = std::filesystem::absolute(std::filesystem::path(std::string(folder)), failed).lexically_normal();
+  if (folder.empty() || failed) return make_error(ErrorCode::kInvalid, cat(option, ": expected a folder"));
+  std::string text = path.string();
+  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+// What goes on has its program, its policy and its files; only how it is watched can be said anew.
+Result<Job> job_from(const Parsed& parsed, const std::string& folder) {
+  constexpr std::array kAllowed = {Opt::kResume, Opt::kSuspendTo, Opt::kJson, Opt::kStatusFd, Opt::kVerbose, Opt::kBackendOption, Opt::kBackend};
+  for (const auto& [option, value] : parsed.values())
+    if (std::find(kAllowed.begin(), kAllowed.end(), option) == kAllowed.end())
+      return make_error(ErrorCode::kInvalid, "--resume goes on with the program, the policy and the input it was suspended with: nothing of them can be given");
+  if (!parsed.words.empty() || parsed.dashes) return make_error(ErrorCode::kInvalid, "--resume goes on with what was suspended: no program can be given");
+  if (auto backend = parsed.last(Opt::kBackend); backend && *backend != "runsc") return make_error(ErrorCode::kInvalid, "--resume is of backend runsc");
+  TRY_SET(Job job, make_job(parsed, JobFor::kExplaining));
+  TRY_SET(job.policy, backends::kept_policy(folder));
+  job.launcher.backend = "runsc";
+  return job;
+}
+
+Result<Suspension> suspension_of(const Parsed& parsed, Launcher& launcher, std::string_view backend, std::string from) {
+  Suspension out{{}, std::move(from), backends::suspends(launcher)};
+  if (auto to = parsed.last(Opt::kSuspendTo)) {
+    TRY_SET(out.to, from_the_root("--suspend-to", *to));
+    if (::access(out.to.c_str(), F_OK) == 0) return make_error(ErrorCode::kInvalid, cat("--suspend-to: ", printable(out.to), " is there already"));
+    TRY(catch_suspension());
+  }
+  if (out.by == nullptr && !(out.to.empty() && out.from.empty()))
+    return make_error(ErrorCode::kUnsupported, cat("backend ", backend, " cannot keep a program that runs; --backend runsc can"));
+  return out;
+}
+
 Result<int> run_one(const Parsed& parsed) {
   std::optional<EventWriter> events;
   if (auto fd = parsed.last(Opt::kStatusFd)) {
     TRY_SET(EventWriter writer, EventWriter::create(*fd));
     events.emplace(std::move(writer));
   }
-  TRY_SET(Job job, make_job(parsed, JobFor::kRunning));
+  std::string from;
+  if (auto folder = parsed.last(Opt::kResume)) {
+    TRY_SET(from, from_the_root("--resume", *folder));
+  }
+  TRY_SET(Job job, from.empty() ? make_job(parsed, JobFor::kRunning) : job_from(parsed, from));
   TRY_SET(OutputInspector inspector, OutputInspector::create(parsed, job.policy));
   for (const auto& note : job.notes) say(note);
   // Before the first cell exists: a signal that came between start and here would leave it behind.
   TRY(catch_signals());
   TRY(audit_waivers(parsed, job));
   TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {job.waived, true, job.settings}));
-  Run run(parsed, job, *launcher, events, inspector);
+  TRY_SET(Suspension suspension, suspension_of(parsed, *launcher, job.launcher.backend, std::move(from)));
+  Run run(parsed, job, *launcher, events, inspector, suspension);
   int code = run();
   launcher.reset();  // while what its last events are told to still exists
   return code;

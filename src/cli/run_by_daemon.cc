@@ -31,7 +31,7 @@ Error bad(std::string message) { return make_error(ErrorCode::kInvalid, std::mov
 constexpr std::array kOnlyHere = {Opt::kRead, Opt::kWrite, Opt::kDeny, Opt::kBackend, Opt::kLevel, Opt::kWaive, Opt::kRequire, Opt::kStatusFd,
                                   Opt::kNoCache, Opt::kNetworkRules, Opt::kAllowDomain, Opt::kBlockDomain, Opt::kAllowPrivate,
                                   Opt::kMapHost, Opt::kNetworkBytes, Opt::kNetworkRate, Opt::kNetworkConnections,
-                                  Opt::kNetworkTime, Opt::kNetworkConnectionTime, Opt::kRules};
+                                  Opt::kNetworkTime, Opt::kNetworkConnectionTime, Opt::kRules, Opt::kSuspendTo, Opt::kResume};
 
 Result<void> check_options(const Parsed& parsed) {
   for (Opt option : kOnlyHere)

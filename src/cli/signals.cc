@@ -14,9 +14,25 @@ void on_signal(int number) {
 }
 void on_nothing(int) {}
 
+volatile std::sig_atomic_t g_suspension = 0;
+void on_suspension(int) { g_suspension = 1; }
+
 }  // namespace
 
 int caught_signal() { return g_caught; }
+
+bool take_suspension() {
+  const bool came = g_suspension != 0;
+  g_suspension = 0;
+  return came;
+}
+
+Result<void> catch_suspension() {
+  struct sigaction action {};
+  ::sigemptyset(&action.sa_mask);
+  action.sa_handler = on_suspension;
+  return ::sigaction(SIGTSTP, &action, nullptr) == 0 ? Result<void>() : errno_error("sigaction", errno);
+}
 
 Result<void> catch_signals() {
   struct sigaction action {};

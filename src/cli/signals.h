@@ -10,4 +10,8 @@ namespace hotcell {
 Result<void> catch_signals();
 int caught_signal();  // the first one that came, or 0
 
+// SIGTSTP, too: it is no end.
+Result<void> catch_suspension();
+bool take_suspension();  // it came since this was last asked
+
 }  // namespace hotcell
