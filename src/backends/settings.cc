@@ -25,6 +25,7 @@ const std::vector<SettingSpec>& known_settings() {
       {"runsc.platform", "", "systrap or ptrace; otherwise the first of the two that works"},
       {"vm.executable", "qemu-system-x86_64", "QEMU: a name, or a path below /usr"},
       {"vm.kernel", "", "a folder with boot/ and lib/modules/ of the guest's kernel"},
+      {"vm.image", "", "root file system of the machine: an erofs image, or a folder, a tar or an image layout that one is made of"},
       {"vm.memory", "", "MiB of the machine, at least what the policy's limit takes"},
       {"vm.cpus", "", "processors of the machine, at most the host's"},
       {"basic.shell", "full", "of backend basic: disabled, read_only, task_scoped or full"},

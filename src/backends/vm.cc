@@ -48,6 +48,7 @@ class Vm final : public Backend {
     std::string cache = machine_cache();
     MachineImage image{cache, "KERNEL", "INITRD", cat(cache, "/hotcell-vm"), ""};
     if (auto made = machine_image(MakeImage::kNo, r.settings); made.ok()) image = made.value();
+    TRY_SET(machine.root, machine_root(MakeImage::kNo, r.settings));
     out.argv = {image.program, "run", "/work/order", "/work/told", "/work/w", "STATE", "--"};
     for (auto& word : machine_command(r.tool, machine, image, MachineStart::kRestore)) out.argv.push_back(std::move(word));
     return out;
@@ -69,6 +70,16 @@ Result<std::uint64_t> number_of(const Settings& settings, std::string_view name,
   return make_error(ErrorCode::kInvalid, cat("--backend-option: ", name, ": ", printable(settings.get(name)), ": expected ", least, " to ", most, " ", unit));
 }
 
+// Of what the program would see of the host: what the policy grants, and none of the system's folders.
+Result<void> leave_grants_alone(const ToolRequest& r, std::vector<Shown>& shown) {
+  Policy bare = r.policy;
+  bare.filesystem.grants.clear();
+  ToolRequest without{bare, r.request, r.scratch, r.workspace, r.tool, r.name};
+  TRY_SET(auto system, view(without));
+  std::erase_if(shown, [&](const Shown& s) { return std::any_of(system.begin(), system.end(), [&](const Shown& t) { return t.target == s.target; }); });
+  return {};
+}
+
 Result<Machine> machine_of(const ToolRequest& r) {
   Machine out;
   out.memory_mib = (((r.policy.limits.memory.n + (1u << 20) - 1) >> 20) + kGuestMib + 31) / 32 * 32;
@@ -79,7 +90,12 @@ Result<Machine> machine_of(const ToolRequest& r) {
   TRY_SET(auto cpus, number_of(r.settings, "vm.cpus", 1, host, out.cpus, "processors"));
   out.cpus = static_cast<unsigned>(cpus);
   TRY_SET(auto shown, view(r));
-  std::vector<MachineShare> wanted = {{"/etc", "/etc", false}, {"/work/w", "/work", r.policy.filesystem.writable_scratch}};
+  std::vector<MachineShare> wanted = {{"/work/w", "/work", r.policy.filesystem.writable_scratch}};
+  if (r.settings.said("vm.image")) {
+    TRY(leave_grants_alone(r, shown));
+  } else {
+    wanted.push_back({"/etc", "/etc", false});
+  }
   for (const auto& s : shown) {
     if (s.kind == Shown::Kind::kLink && !below(s.target, "/etc")) out.links.emplace_back(s.target, s.source);
     if (s.kind != Shown::Kind::kBind || below(s.target, "/etc") || s.target == "/work") continue;
@@ -118,6 +134,10 @@ std::vector<std::string> machine_command(const std::string& qemu, const Machine&
     add({"-fsdev", cat("local,id=s", i, ",path=", path, ",security_model=none,multidevs=remap", s.writable ? "" : ",readonly=on"),
          "-device", cat("virtio-9p-pci,fsdev=s", i, ",mount_tag=s", i)});
   }
+  // Nobody writes to it, and the guest could not: so no lock is needed, which an image in a read-only place might not give.
+  if (!m.root.empty())
+    add({"-blockdev", cat("driver=raw,node-name=root,read-only=on,file.driver=file,file.read-only=on,file.locking=off,file.filename=", quoted(m.root)),
+         "-device", "virtio-blk-pci,drive=root"});
   // A machine that is restored has its kernel in its memory.
   if (how != MachineStart::kRestore)
     add({"-kernel", image.kernel, "-initrd", image.initrd, "-append", "quiet loglevel=0 panic=-1 mitigations=off no_timer_check random.trust_cpu=on audit=0"});
@@ -149,6 +169,7 @@ std::string machine_order(const ToolRequest& r, const Machine& machine, std::str
   // Where a share holds what the cell is shown for us, the guest does not see that part.
   if (std::any_of(machine.shares.begin(), machine.shares.end(), [&](const MachineShare& s) { return below(image_folder, s.target); })) add(vm::kHidden, image_folder);
   if (!p.filesystem.writable_scratch) add(vm::kReadOnly, "");
+  if (!machine.root.empty()) add(vm::kImage, "");
   return out;
 }
 

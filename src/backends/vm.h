@@ -5,6 +5,8 @@
 //   Beside QEMU runs the runner (vm_guest/runner.cc): it hands the order over the one virtio-serial port and stands for the
 //   program. In the guest the agent (vm_guest/agent.cc) is the first process, and puts namespaces, a cgroup v2, an
 //   ordinary user and our filter around the program.
+//   With `vm.image` the guest's root is an erofs image on a disk of its own, with an overlay for the mount points, and the
+//   folders are those of the grants alone (vm_root.cc).
 //   Booting takes seconds. So the booted machine, waiting for its order, is kept as a file, and each start is a copy of it.
 //   Guests of one snapshot begin alike; the order brings the time and a seed for their random numbers.
 #pragma once
@@ -29,6 +31,7 @@ struct Machine {
   unsigned cpus = 1;
   std::vector<MachineShare> shares;
   std::vector<std::pair<std::string, std::string>> links;  // path, what it says
+  std::string root;                                        // an erofs image that is the guest's root; empty: the policy's folders
 };
 Result<Machine> machine_of(const ToolRequest& request);
 
@@ -39,6 +42,8 @@ struct MachineImage {
 // Made from the distribution's kernel when it is not in the cache yet; or only named.
 enum class MakeImage : std::uint8_t { kNo, kYes };
 Result<MachineImage> machine_image(MakeImage make, const Settings& settings = {});
+// What vm.image says, as an erofs image, made of it when there is none yet; or only named. Empty: it says nothing.
+Result<std::string> machine_root(MakeImage make, const Settings& settings);
 std::string machine_cache();                        // empty: no folder is known
 // Where a kernel with its modules is looked for: what vm.kernel says and nowhere else; without it HOTCELL_VM_KERNEL, beside the
 // program, the host's own.

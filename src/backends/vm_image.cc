@@ -24,9 +24,11 @@ namespace hotcell::backends {
 namespace {
 
 constexpr std::string_view kModules[] = {"netfs", "fscache", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_console",
-                                         "9pnet", "9pnet_virtio", "9p"};
+                                         "9pnet", "9pnet_virtio", "9p",
+                                         // of a machine with a disk (vm_root.cc)
+                                         "virtio_blk", "crc32c_generic", "libcrc32c", "lz4_decompress", "erofs", "overlay"};
 constexpr std::string_view kSuffixes[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz"};
-constexpr std::string_view kModuleFolders[] = {"fs/netfs", "fs/fscache", "drivers/virtio", "drivers/char", "net/9p", "fs/9p"};
+constexpr std::string_view kModuleFolders[] = {"fs/netfs", "fs/fscache", "drivers/virtio", "drivers/char", "net/9p", "fs/9p", "drivers/block", "crypto", "lib", "lib/lz4", "fs/erofs", "fs/overlayfs"};
 constexpr std::size_t kLargest = 256u << 20;
 constexpr std::size_t kKept = 8;
 

@@ -38,6 +38,9 @@ std::uint64_t number(const std::map<std::string, std::string>& lines, const std:
   return it == lines.end() ? 0 : std::strtoull(it->second.c_str(), nullptr, 10);
 }
 
+// An image of the user's own, which does not lie among ours.
+bool is_elsewhere(const std::string& root, const MachineImage& image) { return !root.empty() && !root.starts_with(cat(image.folder, "/")); }
+
 // The cell around the machine.
 Policy around(const Policy& policy, const Machine& machine, const MachineImage& image, MachineStart how) {
   Policy out = default_policy();
@@ -58,6 +61,7 @@ Policy around(const Policy& policy, const Machine& machine, const MachineImage& 
   if (how != MachineStart::kRestore) out.limits.wall += std::chrono::seconds(60);
   out.filesystem.grants = policy.filesystem.grants;
   out.filesystem.grants.push_back({image.folder, Access::kRead, "backend vm"});
+  if (is_elsewhere(machine.root, image)) out.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
   return out;
 }
 
@@ -78,6 +82,7 @@ class VmLauncher final : public Launcher {
     asked.settings = options_.settings;
     TRY_SET(Machine machine, machine_of(asked));
     TRY_SET(MachineImage image, machine_image(MakeImage::kYes, options_.settings));
+    TRY_SET(machine.root, machine_root(MakeImage::kYes, options_.settings));
     std::string state = "-";
     if (vm_.snapshot) {
       TRY_SET(state, snapshot(policy, machine, image));
@@ -159,7 +164,8 @@ class VmLauncher final : public Launcher {
     Sha256 hash;
     hash.add_field(image.key);
     struct stat st {};
-    if (::stat(qemu_.c_str(), &st) == 0) {
+    for (const auto& path : {qemu_, machine.root}) {
+      if (path.empty() || ::stat(path.c_str(), &st) != 0) continue;
       hash.add_number(static_cast<std::uint64_t>(st.st_size));
       hash.add_number(static_cast<std::uint64_t>(st.st_mtim.tv_sec));
       hash.add_number(st.st_ino);
@@ -173,6 +179,7 @@ class VmLauncher final : public Launcher {
     }
     Policy boot = around(policy, machine, image, MachineStart::kBoot);
     boot.filesystem.grants = {{image.folder, Access::kRead, "backend vm"}};
+    if (is_elsewhere(machine.root, image)) boot.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
     // Three times what everything else is given: an emulated machine boots in seconds, on a busy host in a minute.
     boot.limits.wall = boot.limits.cpu_time = std::min<Nanoseconds>(kBootPatience, options_.patience * 3);
     boot.limits.cpus = 0;

@@ -118,6 +118,7 @@ bool read_order(uint32_t size) {
       case kStack: g_spec.stack = n; break;
       case kScratch: g_spec.scratch = n; break;
       case kReadOnly: g_spec.read_only = true; break;
+      case kImage: g_spec.image = true; break;
       case kFilter:
         g_spec.filter = text;
         g_spec.filter_size = field.size;
@@ -268,7 +269,7 @@ int agent_main() {
     tell(kFailed, word + 1, static_cast<uint32_t>(said - 1));
     wait_for_the_end();
   }
-  uint32_t n = said > 0 ? read_back(s, g_text, sizeof g_text) : 0;
+  uint32_t n = said > 0 ? read_back(g_spec, s, g_text, sizeof g_text) : 0;
   if (said > 0 && n == 0) failed("read back", errno);
   if (n > 0) tell(kPosture, g_text, n);
   if (write(s.go, "", 1) != 1) {}  // when it has died the status says so

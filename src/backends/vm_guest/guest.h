@@ -20,7 +20,7 @@ struct Spec {
   uint64_t memory, processes, open_files, file_size, stack, scratch;
   const char* filter;
   uint32_t filter_size;
-  bool read_only;
+  bool read_only, image;
 };
 
 struct Started {
@@ -38,7 +38,7 @@ bool boot_guest(Failure& f);                                  // once, before a 
 bool build_root(const Spec& spec, Failure& f);                // mounts what the program sees
 bool start_program(const Spec& spec, Started& s, Failure& f);
 // What is known of the waiting process, in the words of the posture script (posture.cc). Returns the length.
-uint32_t read_back(const Started& s, char* text, uint32_t room);
+uint32_t read_back(const Spec& spec, const Started& s, char* text, uint32_t room);
 uint64_t cgroup_number(const char* file, const char* word);   // 0 when it is not there
 
 int agent_main();

@@ -43,6 +43,7 @@ enum : uint32_t {
   kLink = 'L',       // its path, a zero, what it says
   kHidden = 'H',     // a folder in one of the shares that is ours alone
   kReadOnly = 'r',   // the workspace, /tmp and /dev/shm
+  kImage = 'I',      // the root is on the disk
   kClock = 'T',      // the time, in nanoseconds
   kSeed = 'R',       // random bytes: restored guests would share their stream
 };

@@ -33,10 +33,12 @@ constexpr const char* kGroup = "/cg/program";
 // One that is not there is part of the kernel.
 constexpr const char* kModules[] = {"netfs", "fscache", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_console",
                                     "9pnet", "9pnet_virtio", "9p"};
+// Of a machine with a disk: its driver, its file system and what that needs, the layer above it.
+constexpr const char* kDiskModules[] = {"virtio_blk", "crc32c_generic", "libcrc32c", "lz4_decompress", "erofs", "overlay"};
 constexpr const char* kSuffixes[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz"};
 constexpr const char* kFixed[] = {"/r/proc/sys", "/r/proc/irq", "/r/proc/bus", "/r/proc/fs", "/r/proc/sysrq-trigger"};
 constexpr const char* kMasked[] = {"/r/proc/kcore", "/r/proc/kallsyms", "/r/proc/kmsg", "/r/proc/keys", "/r/proc/modules", "/r/proc/iomem", "/r/proc/interrupts", "/r/proc/timer_list"};
-constexpr const char* kOwnFolders[] = {"/proc", "/sys", "/dev", "/r", "/cg"};
+constexpr const char* kOwnFolders[] = {"/proc", "/sys", "/dev", "/r", "/cg", "/image", "/over"};
 constexpr const char* kOwnMounts[] = {"/r/proc", "/r/dev", "/r/tmp"};
 constexpr const char* kScratches[] = {"/r/tmp", "/r/dev/shm"};
 constexpr const char* kSpaces[] = {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"};
@@ -63,11 +65,30 @@ bool load_module(const char* name) {
 }
 
 // Which needs which differs between kernels, and one that comes too early is refused: rounds, until one loads nothing more.
-void load_modules() {
+template <size_t N>
+void load_modules(const char* const (&names)[N]) {
   for (bool more = true; more;) {
     more = false;
-    for (const char* name : kModules) more = load_module(name) || more;
+    for (const char* name : names) more = load_module(name) || more;
   }
+}
+
+// Its only disk, if it was made with one: known by its kind before there is a driver for it.
+bool has_disk() {
+  char path[64], kind[16];
+  for (int i = 0; i < 64; ++i) {
+    snprintf(path, sizeof path, "/sys/bus/virtio/devices/virtio%d/device", i);
+    if (read_text(path, kind, sizeof kind) > 0 && strtoul(kind, nullptr, 16) == 2) return true;
+  }
+  return false;
+}
+
+// Read-only twice: by the file system, and by what is mounted over it once the mount points are there.
+bool mount_image(Failure& f) {
+  if (mount("/dev/vda", "/image", "erofs", MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) < 0) return fail(f, "the image");
+  if (mount("over", "/over", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0 || mkdir("/over/upper", 0755) < 0 || mkdir("/over/work", 0755) < 0) return fail(f, "overlay");
+  if (mount("root", kRoot, "overlay", MS_NOSUID | MS_NODEV, "lowerdir=/image,upperdir=/over/upper,workdir=/over/work") < 0) return fail(f, "overlay");
+  return true;
 }
 
 bool mount_share(int number, const char* at, bool writable, const char* cache) {
@@ -251,7 +272,8 @@ bool boot_guest(Failure& f) {
   if (mount("proc", "/proc", "proc", 0, nullptr) < 0) return fail(f, "mount /proc");
   if (mount("sysfs", "/sys", "sysfs", 0, nullptr) < 0) return fail(f, "mount /sys");
   if (mount("dev", "/dev", "devtmpfs", 0, nullptr) < 0 && errno != EBUSY) return fail(f, "mount /dev");
-  load_modules();
+  load_modules(kModules);
+  if (has_disk()) load_modules(kDiskModules);
   if (mount("cgroup2", "/cg", "cgroup2", 0, nullptr) < 0) return fail(f, "mount cgroup2");
   if (!write_text("/cg/cgroup.subtree_control", "+memory +pids +cpu")) return fail(f, "cgroup controllers");
   if (mkdir(kGroup, 0755) < 0) return fail(f, "cgroup");
@@ -259,7 +281,9 @@ bool boot_guest(Failure& f) {
 }
 
 bool build_root(const Spec& spec, Failure& f) {
-  if (mount("root", kRoot, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0) return fail(f, "root");
+  const char* own = spec.image ? nullptr : "mode=755,size=1m";
+  if (spec.image && !mount_image(f)) return false;
+  if (!spec.image && mount("root", kRoot, "tmpfs", MS_NOSUID | MS_NODEV, own) < 0) return fail(f, "root");
   for (const char* folder : kOwnMounts) make_folders(folder);
   char options[64];
   snprintf(options, sizeof options, "mode=1777,size=%llu", static_cast<unsigned long long>(spec.scratch));
@@ -287,7 +311,7 @@ bool build_root(const Spec& spec, Failure& f) {
   if (spec.read_only)
     for (const char* scratch : kScratches)
       if (mount(nullptr, scratch, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) < 0) return fail(f, scratch);
-  if (mount(nullptr, kRoot, nullptr, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0) return fail(f, "read-only root");
+  if (mount(nullptr, kRoot, nullptr, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, own) < 0) return fail(f, "read-only root");
   return true;
 }
 
@@ -321,7 +345,7 @@ bool start_program(const Spec& spec, Started& s, Failure& f) {
   return true;
 }
 
-uint32_t read_back(const Started& s, char* text, uint32_t room) {
+uint32_t read_back(const Spec& spec, const Started& s, char* text, uint32_t room) {
   char path[128], children[256] = "";
   // The one child of its init, waiting: what it is now is what the program will be.
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", s.init, s.init);
@@ -355,9 +379,10 @@ uint32_t read_back(const Started& s, char* text, uint32_t room) {
   }
   struct stat st;
   snprintf(path, sizeof path, "/proc/%d/root/root", program);
-  add("home", stat(path, &st) == 0 && (st.st_mode & 0007) != 0 ? "there" : "hidden");
+  // An image has a /root and a shadow file of its own: they are not the host's, of which nothing is shown.
+  add("home", !spec.image && stat(path, &st) == 0 && (st.st_mode & 0007) != 0 ? "there" : "hidden");
   snprintf(path, sizeof path, "/proc/%d/root/etc/shadow", program);
-  add("shadow", stat(path, &st) == 0 && (st.st_mode & 0004) != 0 ? "readable" : "hidden");
+  add("shadow", !spec.image && stat(path, &st) == 0 && (st.st_mode & 0004) != 0 ? "readable" : "hidden");
   snprintf(value, sizeof value, "%llu", static_cast<unsigned long long>(cgroup_number("memory.max", nullptr)));
   add("memory_max", value);
   snprintf(value, sizeof value, "%llu", static_cast<unsigned long long>(cgroup_number("pids.max", nullptr)));
