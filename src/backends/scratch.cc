@@ -118,7 +118,13 @@ bool run_quietly(const std::vector<std::string>& argv, int seconds) {
   char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   char* env[] = {path, nullptr};
   pid_t pid = 0;
-  bool begun = ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), env) == 0;
+  // In a group of its own: what is typed at a terminal is meant for us.
+  posix_spawnattr_t how;
+  ::posix_spawnattr_init(&how);
+  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&how, 0);
+  bool begun = ::posix_spawn(&pid, words[0], &actions, &how, words.data(), env) == 0;
+  ::posix_spawnattr_destroy(&how);
   ::posix_spawn_file_actions_destroy(&actions);
   if (!begun) return false;
   auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <cerrno>
 #include <map>
 
@@ -123,11 +124,18 @@ class ToolLauncher final : public Launcher, public Suspends {
     auto run = it == live_.end() ? nullptr : it->second.lock();
     if (!run) return make_error(ErrorCode::kNotFound, "no such run");
     if (run->suspend.empty()) return cannot_keep();
-    TRY(make_kept_folder(folder));
+    TRY(make_kept_folder(folder, run->policy));
     auto command = run->suspend;
     command[command.size() - 2] += folder;
+    auto begun = std::chrono::steady_clock::now();
     if (!run_quietly(command, kSuspending)) {
-      ::rmdir(folder.c_str());  // only where nothing came of it
+      std::error_code ignored;
+      std::filesystem::remove_all(folder, ignored);  // it is ours: we have made it
+      // One that was given up may still come to its end, and the program with it: that would not be the program's.
+      if (std::chrono::steady_clock::now() - begun >= std::chrono::seconds(kSuspending)) {
+        run->broken = cat("it took longer than ", kSuspending, " s to suspend it");
+        outer_->cancel(id);
+      }
       return make_error(ErrorCode::kUnsupported, cat("backend ", backend_.name(), ": the program could not be kept"));
     }
     run->kept_in = folder;
@@ -137,7 +145,7 @@ class ToolLauncher final : public Launcher, public Suspends {
   Result<RunId> resume(const Policy& policy, const std::string& folder, Request request, Done done) override {
     if (!keeps()) return cannot_keep();
     TRY_SET(auto walls, check(policy));
-    TRY_SET(Kept kept, read_kept(folder, policy, identity_));
+    TRY_SET(Kept kept, read_kept(folder, {policy, identity_, options_.settings.text()}));
     if (kept.platform != platform_) return make_error(ErrorCode::kUnsupported, cat(printable(folder), ": was kept on the platform ", printable(kept.platform)));
     if (request.id.empty()) request.id = sys::random_id();
     request.argv = {"/bin/true"};  // a bundle has a program; what goes on is in the image
@@ -291,9 +299,10 @@ class ToolLauncher final : public Launcher, public Suspends {
     if (report.ok()) {
       Report& r = report.value();
       if (!run.kept_in.empty()) {
-        auto kept = write_kept(run.kept_in, {run.ids.id, platform_}, run.policy, identity_, cat(run.scratch.path(), "/work"));
+        auto kept = write_kept(run.kept_in, {run.ids.id, platform_}, {run.policy, identity_, options_.settings.text()}, cat(run.scratch.path(), "/work"));
+        if (!kept.ok()) run.broken = cat("it was suspended, but could not be kept: ", kept.error().message);
         r.verdict = {ExitReason::kCancelled, std::nullopt, std::nullopt};
-        r.error = kept.ok() ? cat("suspended: kept in ", run.kept_in) : cat("suspended, but not kept: ", kept.error().message);
+        r.error = cat("suspended: kept in ", run.kept_in);
       }
       if (run.disk_full) {
         r.verdict = {ExitReason::kDisk, std::nullopt, SIGKILL};
@@ -310,6 +319,7 @@ class ToolLauncher final : public Launcher, public Suspends {
         r.verdict.reason = ExitReason::kMemory;
       account(run, walls, r);
       if (auto collected = collect(run, r); !collected.ok()) report = std::move(collected).error();
+      if (!run.broken.empty()) report = make_error(ErrorCode::kIo, cat("backend ", backend_.name(), ": ", run.broken));
     }
     if (!nothing_in(run.state))
       for (const auto& command : run.after) run_quietly(command);

@@ -1,6 +1,7 @@
 // A Launcher whose walls are another tool's. Everything else (limits, output, deadlines, the end of the tree, the account)
 // is done by a launcher of ours around the tool.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct ToolOptions {
   Settings settings = {};            // of the tool (`--backend-option`)
   Nanoseconds patience = std::chrono::seconds(30);  // for reading the walls back
   bool keep_warm = false;            // one sandbox waits for the next request of the policy used last, where the tool can do it
+  std::function<bool()> cancelled = {};  // asked while something is made that the program needs and that takes long
 };
 
 // The tool must be there; whether it works is the probe's question (probe.h).

@@ -20,6 +20,7 @@ struct ToolRun {
   std::string group;
   std::vector<std::string> suspend;
   std::string kept_in;     // it was suspended into this folder
+  std::string broken;      // we have failed it: there is no verdict
   Launcher::Done done;
   Policy policy;
   std::vector<std::string> outputs, outputs_if_there;

@@ -70,13 +70,15 @@ Result<std::uint64_t> number_of(const Settings& settings, std::string_view name,
   return make_error(ErrorCode::kInvalid, cat("--backend-option: ", name, ": ", printable(settings.get(name)), ": expected ", least, " to ", most, " ", unit));
 }
 
-// Of what the program would see of the host: what the policy grants, and none of the system's folders.
+// Of what the program would see of the host: what the policy grants, and none of the system's folders. Files alone cannot be shared, and
+// the folder of one is the host's.
 Result<void> leave_grants_alone(const ToolRequest& r, std::vector<Shown>& shown) {
-  Policy bare = r.policy;
-  bare.filesystem.grants.clear();
-  ToolRequest without{bare, r.request, r.scratch, r.workspace, r.tool, r.name};
-  TRY_SET(auto system, view(without));
-  std::erase_if(shown, [&](const Shown& s) { return std::any_of(system.begin(), system.end(), [&](const Shown& t) { return t.target == s.target; }); });
+  const auto& grants = r.policy.filesystem.grants;
+  std::erase_if(shown, [&](const Shown& s) {
+    return s.kind != Shown::Kind::kBind || std::none_of(grants.begin(), grants.end(), [&](const FsGrant& g) { return g.path == s.target; });
+  });
+  for (const auto& s : shown)
+    if (!s.folder) return make_error(ErrorCode::kUnsupported, cat("backend vm: ", printable(s.target), ": beside vm.image only folders can be granted"));
   return {};
 }
 
@@ -91,14 +93,15 @@ Result<Machine> machine_of(const ToolRequest& r) {
   out.cpus = static_cast<unsigned>(cpus);
   TRY_SET(auto shown, view(r));
   std::vector<MachineShare> wanted = {{"/work/w", "/work", r.policy.filesystem.writable_scratch}};
-  if (r.settings.said("vm.image")) {
+  const bool own_root = r.settings.said("vm.image");
+  if (own_root) {
     TRY(leave_grants_alone(r, shown));
   } else {
     wanted.push_back({"/etc", "/etc", false});
   }
   for (const auto& s : shown) {
     if (s.kind == Shown::Kind::kLink && !below(s.target, "/etc")) out.links.emplace_back(s.target, s.source);
-    if (s.kind != Shown::Kind::kBind || below(s.target, "/etc") || s.target == "/work") continue;
+    if (s.kind != Shown::Kind::kBind || (!own_root && (below(s.target, "/etc") || s.target == "/work"))) continue;
     if (below(s.target, "/work") || s.target == "/tmp" || below(s.target, "/dev") || below(s.target, "/proc"))
       return make_error(ErrorCode::kUnsupported, cat("backend vm: ", printable(s.target), " would lie in a folder of the guest's own"));
     // A share is a folder. Of a file's folder the cell shows what the policy does, and no more.

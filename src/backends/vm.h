@@ -10,6 +10,7 @@
 //   Booting takes seconds. So the booted machine, waiting for its order, is kept as a file, and each start is a copy of it.
 //   Guests of one snapshot begin alike; the order brings the time and a seed for their random numbers.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,13 +44,17 @@ struct MachineImage {
 enum class MakeImage : std::uint8_t { kNo, kYes };
 Result<MachineImage> machine_image(MakeImage make, const Settings& settings = {});
 // What vm.image says, as an erofs image, made of it when there is none yet; or only named. Empty: it says nothing.
-Result<std::string> machine_root(MakeImage make, const Settings& settings);
+Result<std::string> machine_root(MakeImage make, const Settings& settings, const std::function<bool()>& cancelled = {});
+std::string machine_roots();                        // where those are that we have made; no machine is shown this folder
 std::string machine_cache();                        // empty: no folder is known
 // Where a kernel with its modules is looked for: what vm.kernel says and nowhere else; without it HOTCELL_VM_KERNEL, beside the
 // program, the host's own.
 std::vector<std::string> kernel_places(const Settings& settings = {});
 Result<void> keep_file(const std::string& path, std::string_view bytes, unsigned mode);
 void sweep_machines(const std::string& folder);     // all but what was used last
+Result<void> make_own_folder(const std::string& path, unsigned mode);  // that only we can write
+// To its end, unless it is to be given up: `cancelled` is asked again and again.
+Result<Report> run_while(Launcher& launcher, const Policy& policy, Request request, const std::function<bool()>& cancelled);
 
 enum class MachineStart : std::uint8_t { kBoot, kCold, kRestore };
 std::vector<std::string> machine_command(const std::string& qemu, const Machine& machine, const MachineImage& image, MachineStart how);

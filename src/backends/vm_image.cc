@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 
 #include "backends/vm.h"
@@ -129,6 +130,8 @@ std::string unpacked(const std::string& image) {
   return image;
 }
 
+}  // namespace
+
 // Ours alone to write: whoever else could, could choose what we boot.
 Result<void> make_own_folder(const std::string& path, unsigned mode) {
   if (::mkdir(path.c_str(), mode) < 0 && errno != EEXIST) return errno_error(path, errno);
@@ -138,8 +141,6 @@ Result<void> make_own_folder(const std::string& path, unsigned mode) {
     return make_error(ErrorCode::kDenied, cat(path, ": not a folder that only we can write"));
   return {};
 }
-
-}  // namespace
 
 std::string machine_cache() {
   std::string base;
@@ -182,7 +183,8 @@ void sweep_machines(const std::string& folder) {
     struct stat st {};
     std::string path = cat(folder, "/", name);
     if (::lstat(path.c_str(), &st) != 0) continue;
-    if (name.ends_with(".tmp") && st.st_mtime < std::time(nullptr) - 3600) ::unlink(path.c_str());
+    std::error_code ignored;
+    if ((name.ends_with(".tmp") || name.ends_with(".part")) && st.st_mtime < std::time(nullptr) - 3600) std::filesystem::remove_all(path, ignored);
     else if (S_ISREG(st.st_mode) && !name.ends_with(".tmp")) states.emplace_back(st.st_mtime, path);
   }
   // Four files are of one machine, and the parts of one kernel are shared by all of its states.

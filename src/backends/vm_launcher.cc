@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "backends/posture.h"
 #include "backends/tools.h"
@@ -38,9 +39,6 @@ std::uint64_t number(const std::map<std::string, std::string>& lines, const std:
   return it == lines.end() ? 0 : std::strtoull(it->second.c_str(), nullptr, 10);
 }
 
-// An image of the user's own, which does not lie among ours.
-bool is_elsewhere(const std::string& root, const MachineImage& image) { return !root.empty() && !root.starts_with(cat(image.folder, "/")); }
-
 // The cell around the machine.
 Policy around(const Policy& policy, const Machine& machine, const MachineImage& image, MachineStart how) {
   Policy out = default_policy();
@@ -61,7 +59,7 @@ Policy around(const Policy& policy, const Machine& machine, const MachineImage& 
   if (how != MachineStart::kRestore) out.limits.wall += std::chrono::seconds(60);
   out.filesystem.grants = policy.filesystem.grants;
   out.filesystem.grants.push_back({image.folder, Access::kRead, "backend vm"});
-  if (is_elsewhere(machine.root, image)) out.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
+  if (!machine.root.empty()) out.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
   return out;
 }
 
@@ -82,7 +80,7 @@ class VmLauncher final : public Launcher {
     asked.settings = options_.settings;
     TRY_SET(Machine machine, machine_of(asked));
     TRY_SET(MachineImage image, machine_image(MakeImage::kYes, options_.settings));
-    TRY_SET(machine.root, machine_root(MakeImage::kYes, options_.settings));
+    TRY_SET(machine.root, machine_root(MakeImage::kYes, options_.settings, options_.cancelled));
     std::string state = "-";
     if (vm_.snapshot) {
       TRY_SET(state, snapshot(policy, machine, image));
@@ -164,12 +162,16 @@ class VmLauncher final : public Launcher {
     Sha256 hash;
     hash.add_field(image.key);
     struct stat st {};
-    for (const auto& path : {qemu_, machine.root}) {
-      if (path.empty() || ::stat(path.c_str(), &st) != 0) continue;
-      hash.add_number(static_cast<std::uint64_t>(st.st_size));
-      hash.add_number(static_cast<std::uint64_t>(st.st_mtim.tv_sec));
-      hash.add_number(st.st_ino);
-    }
+    auto add_file = [&](const std::string& path) {
+      if (::stat(path.c_str(), &st) != 0) return;
+      for (auto n : {static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino), static_cast<std::uint64_t>(st.st_size),
+                     static_cast<std::uint64_t>(st.st_mtim.tv_sec), static_cast<std::uint64_t>(st.st_mtim.tv_nsec), static_cast<std::uint64_t>(st.st_ctim.tv_sec),
+                     static_cast<std::uint64_t>(st.st_ctim.tv_nsec)})
+        hash.add_number(n);
+    };
+    add_file(qemu_);
+    // One that we have made is called after its content, and is touched when it is used.
+    if (!machine.root.empty() && !machine.root.starts_with(cat(machine_roots(), "/"))) add_file(machine.root);
     // "max" is what this QEMU can emulate, whatever the host's processor is; the rest is in the words.
     for (const auto& word : command) hash.add_field(word);
     std::string path = cat(image.folder, "/", hash.finish_hex().substr(0, 24), ".state");
@@ -179,7 +181,7 @@ class VmLauncher final : public Launcher {
     }
     Policy boot = around(policy, machine, image, MachineStart::kBoot);
     boot.filesystem.grants = {{image.folder, Access::kRead, "backend vm"}};
-    if (is_elsewhere(machine.root, image)) boot.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
+    if (!machine.root.empty()) boot.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
     // Three times what everything else is given: an emulated machine boots in seconds, on a busy host in a minute.
     boot.limits.wall = boot.limits.cpu_time = std::min<Nanoseconds>(kBootPatience, options_.patience * 3);
     boot.limits.cpus = 0;
@@ -191,7 +193,7 @@ class VmLauncher final : public Launcher {
     for (auto& word : command) request.argv.push_back(std::move(word));
     request.outputs = {"state"};
     TRY_SET(auto launcher, Launcher::create());
-    TRY_SET(Report report, launcher->run(boot, std::move(request)));
+    TRY_SET(Report report, run_while(*launcher, boot, std::move(request), options_.cancelled));
     if (report.verdict.exit_code != 0 || report.files.size() != 1) {
       auto said = hotcell::trim(report.err);
       if (report.verdict.reason == ExitReason::kTimeoutWall || report.verdict.reason == ExitReason::kTimeoutCpu)
@@ -267,6 +269,19 @@ class VmLauncher final : public Launcher {
 };
 
 }  // namespace
+
+Result<Report> run_while(Launcher& launcher, const Policy& policy, Request request, const std::function<bool()>& cancelled) {
+  std::optional<Result<Report>> out;
+  TRY_SET(RunId id, launcher.start(policy, std::move(request), [&](RunId, Result<Report> report) { out.emplace(std::move(report)); }));
+  for (bool over = false; !out;) {
+    TRY(launcher.step(std::chrono::milliseconds(100)));
+    if (over || !cancelled || !cancelled()) continue;
+    launcher.cancel(id);
+    over = true;
+  }
+  if (out->ok() && out->value().verdict.reason == ExitReason::kCancelled) return make_error(ErrorCode::kCancelled, "cancelled");
+  return *std::move(out);
+}
 
 Result<std::unique_ptr<Launcher>> open_vm(ToolOptions options, VmOptions vm) {
   TRY_SET(std::string qemu, backends::vm()->locate(options.settings));

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "backends/oci_root.h"
@@ -54,7 +55,7 @@ Result<std::string> stamp_of(const std::string& folder) {
 }
 
 // Its owner is root throughout: whoever made the folder is nobody in the guest.
-Result<void> pack(const std::string& tool, const std::string& folder, const std::string& part) {
+Result<void> pack(const std::string& tool, const std::string& folder, const std::string& part, const std::function<bool()>& cancelled) {
   TRY_SET(auto launcher, Launcher::create());
   Policy policy = default_policy();
   policy.limits.memory = 2_GiB;
@@ -63,11 +64,22 @@ Result<void> pack(const std::string& tool, const std::string& folder, const std:
   policy.filesystem.grants = {{folder, Access::kRead, "vm.image"}, {part, Access::kWrite, "vm.image"}};
   Request request;
   request.argv = {tool, "--all-root", cat(part, "/root"), folder};
-  TRY_SET(Report report, launcher->run(policy, std::move(request)));
+  TRY_SET(Report report, run_while(*launcher, policy, std::move(request), cancelled));
   if (report.verdict.exit_code == 0) return {};
   std::string_view said = hotcell::trim(report.err.empty() ? report.out : report.err);
   return make_error(ErrorCode::kUnsupported, cat("vm.image: no image can be made of ", printable(folder), ": ", to_string(report.verdict.reason), said.empty() ? "" : ": ",
                                                  printable(said.substr(0, 300))));
+}
+
+// What the cell has left: an image, or nothing that we would touch. Its tool reads names and files that are anybody's.
+Result<void> take_over(const std::string& packed, const std::string& path) {
+  TRY_SET(sys::Fd file, sys::open(packed.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  TRY_SET(struct stat st, sys::stat_fd(file.get(), packed));
+  std::uint32_t magic = 0;
+  if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || ::pread(file.get(), &magic, sizeof magic, kErofsHead) != sizeof magic || magic != kErofsMagic)
+    return make_error(ErrorCode::kInternal, "vm.image: what was made is no image");
+  if (::fchmod(file.get(), 0444) < 0 || ::rename(packed.c_str(), path.c_str()) < 0) return errno_error(path, errno);
+  return {};
 }
 
 // The folder that the image shows: said, or unpacked from what was said.
@@ -82,7 +94,12 @@ Result<std::string> folder_of(const std::string& said) {
 
 }  // namespace
 
-Result<std::string> machine_root(MakeImage make, const Settings& settings) {
+std::string machine_roots() {
+  std::string cache = machine_cache();
+  return cache.empty() ? cache : cat(cache.substr(0, cache.rfind('/')), "/vm-roots");
+}
+
+Result<std::string> machine_root(MakeImage make, const Settings& settings, const std::function<bool()>& cancelled) {
   if (!settings.said("vm.image")) return std::string();
   std::string said = settings.get("vm.image");
   if (!said.starts_with('/')) return make_error(ErrorCode::kInvalid, "vm.image: expected a path from the root");
@@ -92,7 +109,7 @@ Result<std::string> machine_root(MakeImage make, const Settings& settings) {
     if (failed) return errno_error(cat("vm.image: ", printable(said)), failed.value());
     return real.string();
   }
-  if (make == MakeImage::kNo) return cat(machine_cache(), "/IMAGE.erofs");
+  if (make == MakeImage::kNo) return cat(machine_roots(), "/IMAGE");
   TRY_SET(std::string folder, folder_of(said));
   // What we have unpacked is called after its content and is changed by nobody.
   Sha256 hash;
@@ -101,22 +118,22 @@ Result<std::string> machine_root(MakeImage make, const Settings& settings) {
     TRY_SET(std::string stamp, stamp_of(folder));
     hash.add_field(stamp);
   }
-  std::string path = cat(machine_cache(), "/", hash.finish_hex().substr(0, 24), ".erofs");
+  TRY(make_own_folder(machine_roots(), 0700));  // beside the machines' folder, which is there by now
+  std::string path = cat(machine_roots(), "/", hash.finish_hex().substr(0, 24), ".erofs");
   if (::access(path.c_str(), R_OK) == 0) {
     ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
     return path;
   }
   std::string tool = find_tool("mkfs.erofs");
   if (tool.empty()) return make_error(ErrorCode::kUnsupported, "vm.image: mkfs.erofs is not installed (apt-get install erofs-utils), and this is no erofs image yet");
-  std::string part = cat(machine_cache(), "/", sys::random_uuid(), ".part");
+  std::string part = cat(machine_roots(), "/", sys::random_uuid(), ".part");
   if (::mkdir(part.c_str(), 0700) < 0) return errno_error(part, errno);
-  auto made = pack(tool, folder, part);
-  std::string packed = cat(part, "/root");
-  if (made.ok() && (::chmod(packed.c_str(), 0444) < 0 || ::rename(packed.c_str(), path.c_str()) < 0)) made = errno_error(path, errno);
+  auto made = pack(tool, folder, part, cancelled);
+  if (made.ok()) made = take_over(cat(part, "/root"), path);
   std::error_code ignored;
   std::filesystem::remove_all(part, ignored);
   if (!made.ok()) return std::move(made).error();
-  sweep_machines(machine_cache());
+  sweep_machines(machine_roots());
   return path;
 }
 

@@ -77,6 +77,9 @@ class Run {
     };
     if (progress_.on()) request.on_usage = [this](const LiveUsage& usage) { progress_.note(usage); };
     deadline_ = OutputSink::Clock::now() + job_.policy.limits.wall;
+    // Not before: until then whoever stops us at a terminal stops us and what helps us.
+    if (!suspension_.to.empty())
+      if (auto caught = catch_suspension(); !caught.ok()) return refuse_run(caught.error(), json_);
     auto done = [this](RunId, Result<Report> result) { result_.emplace(std::move(result)); };
     auto started = suspension_.from.empty() ? launcher_.start(job_.policy, std::move(request), done)
                                             : suspension_.by->resume(job_.policy, suspension_.from, std::move(request), done);
@@ -138,7 +141,7 @@ class Run {
         launcher_.cancel(id);
         cancelled_ = true;
       }
-      if (!suspension_.to.empty() && !suspended_ && take_suspension()) suspend(id);
+      if (!suspension_.to.empty() && !suspended_) maybe_suspend(id);
       // A signal interrupts the wait in step(); the short limit covers one that came just before it.
       auto wait = std::chrono::milliseconds(100);
       if (out_.waiting() || err_.waiting()) {
@@ -151,11 +154,21 @@ class Run {
     return {};
   }
 
-  void suspend(RunId id) {
+  // A program that is about to start cannot be kept yet: that is tried again for a while.
+  void maybe_suspend(RunId id) {
+    const auto now = OutputSink::Clock::now();
+    if (take_suspension() && !suspend_until_) {
+      suspend_until_ = now + std::chrono::seconds(5);
+      next_try_ = now;
+    }
+    if (!suspend_until_ || now < next_try_) return;
     progress_.erase();
     auto kept = suspension_.by->suspend(id, suspension_.to);
     suspended_ = kept.ok();
-    if (!kept.ok()) say(cat("it goes on, since it could not be suspended: ", kept.error().message));
+    next_try_ = OutputSink::Clock::now() + std::chrono::milliseconds(500);
+    if (kept.ok() || next_try_ < *suspend_until_) return;
+    suspend_until_.reset();
+    say(cat("it goes on, since it could not be suspended: ", kept.error().message));
   }
 
   // Until the cell or one of our readers has something for us. The cell's own timers are step()'s, so not for long.
@@ -199,8 +212,10 @@ class Run {
     if (broken != 0) return refuse(errno_error("cannot pass on the output", broken));
     if (!json_) show(report.outputs);
     if (suspended_ && report.verdict.reason == ExitReason::kCancelled) {
-      say(cat(report.error, report.error.starts_with("suspended: ") ? cat("; hotcell run --resume ", suspension_.to, " goes on") : std::string()));
-      return kExitSuspended;
+      say(cat(report.error, "; hotcell run --resume ", suspension_.to, " goes on"));
+      if (found_)
+        for (const auto& sentence : inspection_words(*found_)) say(sentence);
+      return inspected_exit_code(found_, kExitSuspended);
     }
     for (const auto& sentence : verdict_words(report, job_.policy, talk_)) say(sentence);
     if (found_)
@@ -235,6 +250,8 @@ class Run {
   Progress progress_;
   OutputSink::Clock::time_point deadline_;
   bool cancelled_ = false, suspended_ = false;
+  std::optional<OutputSink::Clock::time_point> suspend_until_;
+  OutputSink::Clock::time_point next_try_;
   std::optional<Result<Report>> result_;
   std::optional<OutputInspection> found_;
 };
@@ -285,7 +302,10 @@ Result<Suspension> suspension_of(const Parsed& parsed, Launcher& launcher, std::
   if (auto to = parsed.last(Opt::kSuspendTo)) {
     TRY_SET(out.to, from_the_root("--suspend-to", *to));
     if (::access(out.to.c_str(), F_OK) == 0) return make_error(ErrorCode::kInvalid, cat("--suspend-to: ", printable(out.to), " is there already"));
-    TRY(catch_suspension());
+    // None of these is in what is kept, and it would go on without.
+    constexpr std::pair<Opt, std::string_view> kUnkept[] = {{Opt::kInspectOutput, "--inspect"}, {Opt::kRules, "--rules"}, {Opt::kWaive, "--waive"}, {Opt::kSecret, "--secret"}};
+    for (auto [option, name] : kUnkept)
+      if (parsed.has(option)) return make_error(ErrorCode::kInvalid, cat("--suspend-to: not with ", name, ", which would not hold when it goes on"));
   }
   if (out.by == nullptr && !(out.to.empty() && out.from.empty()))
     return make_error(ErrorCode::kUnsupported, cat("backend ", backend, " cannot keep a program that runs; --backend runsc can"));
@@ -308,7 +328,7 @@ Result<int> run_one(const Parsed& parsed) {
   // Before the first cell exists: a signal that came between start and here would leave it behind.
   TRY(catch_signals());
   TRY(audit_waivers(parsed, job));
-  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {job.waived, true, job.settings}));
+  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {.waived = job.waived, .settings = job.settings, .cancelled = [] { return caught_signal() != 0; }}));
   TRY_SET(Suspension suspension, suspension_of(parsed, *launcher, job.launcher.backend, std::move(from)));
   Run run(parsed, job, *launcher, events, inspector, suspension);
   int code = run();

@@ -230,7 +230,7 @@ std::string result_error(const Report& report) {
   switch (report.verdict.reason) {
     case ExitReason::kTimeoutWall:
     case ExitReason::kTimeoutCpu: return "execution timeout";
-    case ExitReason::kCancelled: return "execution killed";
+    case ExitReason::kCancelled: return report.error.starts_with("suspended: ") ? report.error : "execution killed";
     case ExitReason::kMemory:
     case ExitReason::kOutput:
     case ExitReason::kProcesses:

@@ -45,11 +45,13 @@ class VmRoot : public testing::LeakCheck {
     request.argv = {"/bin/sh", "-c", script};
     return launcher->run(policy_, std::move(request));
   }
-  std::vector<std::string> images() {
+  static std::vector<std::string> images() { return files(backends::machine_roots(), ""); }
+  static std::vector<std::string> states() { return files(backends::machine_cache(), ".state"); }
+  static std::vector<std::string> files(const std::string& folder, std::string_view suffix) {
     std::vector<std::string> out;
-    if (auto names = sys::list_dir(backends::machine_cache().c_str()); names.ok())
+    if (auto names = sys::list_dir(folder.c_str()); names.ok())
       for (const auto& name : names.value())
-        if (name.ends_with(".erofs")) out.push_back(name);
+        if (name.ends_with(suffix)) out.push_back(name);
     return out;
   }
   std::string top_;
@@ -72,12 +74,15 @@ TEST_F(VmRoot, AFolderBecomesTheRootAndNothingOfTheHostIsThere) {
   EXPECT_EQ(report.files[0].bytes, "kept\n");
   ASSERT_NE(report.enforcement.find(Layer::kRootfs), nullptr);
   EXPECT_EQ(report.enforcement.find(Layer::kRootfs)->status, LayerStatus::kFull) << report.enforcement.find(Layer::kRootfs)->detail;
+  // Seconds later, which is how finely a file's times are often looked at.
+  ::sleep(2);
   // The disk itself is no file of the program's.
   auto disk = run(top_ + "/r", "ls /dev; ls /image /over; cat /dev/vda");
   ASSERT_TRUE(disk.ok()) << disk.error().message;
   EXPECT_EQ(disk.value().out.find("vda"), std::string::npos) << disk.value().out;
   EXPECT_NE(disk.value().err.find("/dev/vda"), std::string::npos);
   EXPECT_EQ(images().size(), 1u) << "the second came from the same image";
+  EXPECT_EQ(states().size(), 1u) << "and from the same snapshot";
 }
 
 TEST_F(VmRoot, AFolderThatHasChangedIsAnotherImage) {
@@ -108,6 +113,31 @@ TEST_F(VmRoot, GrantsAreShownBesideIt) {
   ASSERT_TRUE(r.ok()) << r.error().message;
   EXPECT_EQ(r.value().out, "granted\nof the image\n") << r.value().err;
   EXPECT_EQ(sys::read_file((top_ + "/g/f").c_str()).value(), "granted\n");
+}
+
+TEST_F(VmRoot, OfTheHostItHasTheGrantsAndNoMore) {
+  ASSERT_EQ(command("mkdir g && echo granted > g/f && echo other > g/other"), 0);
+  // The folder of a file would be shown with all that is in it.
+  policy_.filesystem.grants = {{top_ + "/g/f", Access::kRead, "--read"}};
+  auto file = run(top_ + "/r", "true");
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("only folders can be granted"), std::string::npos) << file.error().message;
+  policy_.filesystem.grants = {{"/tmp", Access::kRead, "--read"}};
+  auto taken = run(top_ + "/r", "true");
+  ASSERT_FALSE(taken.ok());
+  EXPECT_NE(taken.error().message.find("a folder of the guest's own"), std::string::npos) << taken.error().message;
+  // What lies in /etc is one like any other, and the image's own are still there.
+  policy_.filesystem.grants = {{"/etc/alternatives", Access::kRead, "--read"}};
+  auto etc = run(top_ + "/r", "ls /etc; ls /etc/alternatives | head -n 1 >/dev/null && echo there; ls /usr");
+  ASSERT_TRUE(etc.ok()) << etc.error().message;
+  EXPECT_EQ(etc.value().out, "alternatives\nmotd\nshadow\nthere\nshare\n") << etc.value().err;
+}
+
+TEST_F(VmRoot, ALinkOfTheImagesLeadsNowhere) {
+  ASSERT_EQ(command("ln -s /cg/program r/tmp"), 0);
+  auto r = run(top_ + "/r", "true");
+  ASSERT_FALSE(r.ok()) << "what is mounted there would lie over what is ours";
+  EXPECT_NE(r.error().message.find("the image: /tmp: "), std::string::npos) << r.error().message;
 }
 
 TEST_F(VmRoot, WhatIsNoRootFileSystemIsAnErrorOfOurs) {

@@ -69,6 +69,17 @@ TEST_F(SuspendCli, WhatCannotBeIsRefusedBeforeAnythingRuns) {
     std::string says;
   };
   ASSERT_EQ(::mkdir(folder().c_str(), 0700), 0);
+  if (is_root()) {
+    // What would not be there when it goes on, places that others can exchange, or the program itself.
+    const std::string theirs = dir_.path() + "/theirs";
+    ASSERT_EQ(::mkdir(theirs.c_str(), 0700), 0);
+    ASSERT_EQ(::chown(theirs.c_str(), 65534, 65534), 0);
+    ASSERT_EQ(::mkdir((theirs + "/kept").c_str(), 0700), 0);
+    EXPECT_NE(hotcell({"run", "--resume", theirs + "/kept"}).err.find("others can exchange it"), std::string::npos);
+    Called waived = hotcell({"run", "--backend", "runsc", "--waive", "syscalls", "--suspend-to", dir_.path() + "/new", "--", "/bin/true"});
+    EXPECT_EQ(waived.code, 125);
+    EXPECT_NE(waived.err.find("not with --waive"), std::string::npos) << waived.err;
+  }
   ASSERT_EQ(::mkdir((dir_.path() + "/open").c_str(), 0755), 0);
   ASSERT_EQ(::chmod((dir_.path() + "/open").c_str(), 0755), 0);
   std::vector<Wrong> all = {{{"run", "--resume", folder()}, "nothing whole was kept there"},

@@ -83,6 +83,25 @@ bool has_disk() {
   return false;
 }
 
+// An image says what its names are, and a link would lead out of it, to what is ours: none on the way to what we mount.
+bool is_plain(const char* path, Failure& f) {
+  static char at[2 * 4096];
+  snprintf(at, sizeof at, "%s", path);
+  for (char* slash = at + strlen(kRoot);; ) {
+    slash = strchr(slash + 1, '/');
+    if (slash != nullptr) *slash = '\0';
+    struct stat st;
+    if (lstat(at, &st) == 0 && !S_ISDIR(st.st_mode)) {
+      errno = S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+      memmove(at + 11, at + strlen(kRoot), strlen(at) - strlen(kRoot) + 1);
+      memcpy(at, "the image: ", 11);
+      return fail(f, at);
+    }
+    if (slash == nullptr) return true;
+    *slash = '/';
+  }
+}
+
 // Read-only twice: by the file system, and by what is mounted over it once the mount points are there.
 bool mount_image(Failure& f) {
   if (mount("/dev/vda", "/image", "erofs", MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) < 0) return fail(f, "the image");
@@ -284,7 +303,10 @@ bool build_root(const Spec& spec, Failure& f) {
   const char* own = spec.image ? nullptr : "mode=755,size=1m";
   if (spec.image && !mount_image(f)) return false;
   if (!spec.image && mount("root", kRoot, "tmpfs", MS_NOSUID | MS_NODEV, own) < 0) return fail(f, "root");
-  for (const char* folder : kOwnMounts) make_folders(folder);
+  for (const char* folder : kOwnMounts) {
+    if (spec.image && !is_plain(folder, f)) return false;
+    make_folders(folder);
+  }
   char options[64];
   snprintf(options, sizeof options, "mode=1777,size=%llu", static_cast<unsigned long long>(spec.scratch));
   if (mount("tmp", "/r/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0) return fail(f, "/tmp");
@@ -294,6 +316,7 @@ bool build_root(const Spec& spec, Failure& f) {
   for (int i = 0; i < spec.share_count; ++i) {
     const char* share = spec.shares[i];
     snprintf(at, sizeof at, "%s%s", kRoot, share + 1);
+    if (spec.image && !is_plain(at, f)) return false;
     make_folders(at);
     bool writable = share[0] == 'w';
     if (!mount_share(i, at, writable, writable ? "mmap" : "loose")) return fail(f, share + 1);
@@ -379,10 +402,14 @@ uint32_t read_back(const Spec& spec, const Started& s, char* text, uint32_t room
   }
   struct stat st;
   snprintf(path, sizeof path, "/proc/%d/root/root", program);
-  // An image has a /root and a shadow file of its own: they are not the host's, of which nothing is shown.
-  add("home", !spec.image && stat(path, &st) == 0 && (st.st_mode & 0007) != 0 ? "there" : "hidden");
+  // An image has a /root and a shadow file of its own; the host's come by a share, if they were granted.
+  auto is_hosts = [&] {
+    struct statfs fs;
+    return !spec.image || (statfs(path, &fs) == 0 && fs.f_type == 0x01021997);  // V9FS_MAGIC
+  };
+  add("home", is_hosts() && stat(path, &st) == 0 && (st.st_mode & 0007) != 0 ? "there" : "hidden");
   snprintf(path, sizeof path, "/proc/%d/root/etc/shadow", program);
-  add("shadow", !spec.image && stat(path, &st) == 0 && (st.st_mode & 0004) != 0 ? "readable" : "hidden");
+  add("shadow", is_hosts() && stat(path, &st) == 0 && (st.st_mode & 0004) != 0 ? "readable" : "hidden");
   snprintf(value, sizeof value, "%llu", static_cast<unsigned long long>(cgroup_number("memory.max", nullptr)));
   add("memory_max", value);
   snprintf(value, sizeof value, "%llu", static_cast<unsigned long long>(cgroup_number("pids.max", nullptr)));
