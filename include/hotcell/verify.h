@@ -56,6 +56,7 @@ class Verifier {
 
   // Starts the child now, so that the first source does not wait for it.
   Result<void> park();
+  bool asked() const;   // a source came since
 
   // Never fails: what cannot be verified for whatever reason is a finding `unverifiable` that says why.
   // `language` may be empty: by the file's name, its first line, then the policy's own language.

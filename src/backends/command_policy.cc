@@ -78,6 +78,9 @@ std::vector<std::string> operands(const Words& words) {
   return out;
 }
 
+// Each takes a copy of the rest: env env env … of a whole command line would take minutes.
+constexpr int kMostBefore = 32;
+
 class Judge {
  public:
   explicit Judge(const CommandPolicy& policy) : policy_(policy) {}
@@ -86,7 +89,8 @@ class Judge {
 
   void command(Words words, int depth = 0) {
     // What stands before another command is looked at with it, not instead of it.
-    while (!words.empty() && words[0] && one_of(base_name(*words[0]), kBefore)) {
+    for (int before = 0; !words.empty() && words[0] && one_of(base_name(*words[0]), kBefore); ++before) {
+      if (before == kMostBefore) return refuse("unreadable", "more commands one before the other than anybody needs");
       Words inner = behind(words);
       if (inner.empty()) break;
       if (base_name(*words[0]) == "xargs" && policy_.keep_files) refuse("file_mutation", "xargs: what it is given is known only when it runs");
@@ -176,7 +180,7 @@ class Judge {
     for (ShellId c = i + 1; c < s.nodes[i].after; ++c) {
       if (s.nodes[c].parent != i || s.nodes[c].kind != ShellNodeKind::kSimple) continue;
       Words words = words_of(s, s.nodes[c]);
-      while (!words.empty() && words[0] && (one_of(base_name(*words[0]), kBefore) || words[0] == "sudo")) {
+      for (int before = 0; before < kMostBefore && !words.empty() && words[0] && (one_of(base_name(*words[0]), kBefore) || words[0] == "sudo"); ++before) {
         Words inner = behind(words);
         if (inner.empty()) break;
         words = std::move(inner);

@@ -1,6 +1,7 @@
 #include "backends/posture.h"
 
 #include <map>
+#include <optional>
 
 #include "base/strings.h"
 #include "sys/file.h"
@@ -40,7 +41,7 @@ std::vector<std::string> posture_command() {
           "while read -r _ at _ how _; do [ \"$at\" = / ] && root=$how; done </proc/self/mounts; echo \"root:$root\"; "
           "if ls /root >/dev/null 2>&1; then echo home:there; else echo home:hidden; fi; "
           "if head -c1 /etc/shadow >/dev/null 2>&1; then echo shadow:readable; else echo shadow:hidden; fi; "
-          "echo \"files:$(ulimit -Hn)\"; echo \"kernel:$(cat /proc/version)\"; echo \"boot:$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)\""};
+          "echo \"files:$(ulimit -Hn)\"; echo \"fsize:$(ulimit -Hf)\"; echo \"core:$(ulimit -Hc)\"; echo \"stack:$(ulimit -Hs)\"; echo \"as:$(ulimit -Hv)\"; echo \"kernel:$(cat /proc/version)\"; echo \"boot:$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)\""};
 }
 
 std::vector<LayerReport> read_posture(std::string_view inside, const Backend& backend, bool machine) {
@@ -77,8 +78,21 @@ LayerReport read_rlimits(std::string_view inside, const Limits& limits) {
   auto f = fields(inside);
   auto files = parse_u64(f["files"]);
   if (!files) return {Layer::kRlimits, LayerStatus::kNone, "could not be read back"};
-  bool held = *files <= limits.open_files;
-  return {Layer::kRlimits, held ? LayerStatus::kFull : LayerStatus::kNone, held ? "read back inside" : cat(*files, " open files instead of ", limits.open_files)};
+  if (*files > limits.open_files) return {Layer::kRlimits, LayerStatus::kNone, cat(*files, " open files instead of ", limits.open_files)};
+  // What a shell says of them is in blocks and kilobytes.
+  struct Said {
+    const char* name;
+    std::uint64_t unit;
+    std::optional<Bytes> most;
+  };
+  std::string more;
+  for (const Said& said : {Said{"fsize", 512, limits.disk}, Said{"core", 512, Bytes{0}}, Said{"stack", 1024, limits.stack}, Said{"as", 1024, limits.address_space}}) {
+    if (!said.most) continue;
+    auto n = parse_u64(f[said.name]);
+    if (!n || *n > (said.most->n + said.unit - 1) / said.unit) more += cat(more.empty() ? "" : ", ", said.name, " ", f[said.name].empty() ? "not read back" : f[said.name]);
+  }
+  if (!more.empty()) return {Layer::kRlimits, LayerStatus::kPartial, cat("open files held, but not all: ", more)};
+  return {Layer::kRlimits, LayerStatus::kFull, "open files, size of files, core, stack: read back inside"};
 }
 
 bool has_own_kernel(std::string_view inside) {

@@ -129,11 +129,12 @@ bool run_quietly(const std::vector<std::string>& argv, int seconds) {
   if (!begun) return false;
   auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   int status = 0;
-  while (::waitpid(pid, &status, WNOHANG) == 0) {
+  pid_t ended = 0;
+  while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0) {
     if (std::chrono::steady_clock::now() > until) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 }  // namespace hotcell::backends

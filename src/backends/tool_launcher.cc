@@ -223,6 +223,7 @@ class ToolLauncher final : public Launcher, public Suspends {
     Prepared out;
     out.run = std::make_shared<ToolRun>();
     ToolRun& run = *out.run;
+    run.tool = identity_;
     bool privileged = ::geteuid() == 0;
     if (privileged && backend_.own_ids()) {
       run.ids = std::move(known);
@@ -263,6 +264,7 @@ class ToolLauncher final : public Launcher, public Suspends {
     place->own_rlimits = backend_.overhead().own_rlimits;
     out.place = std::move(place);
     if (!ahead) return out;
+    out.sources.push_back(tool_);  // one that was replaced has other walls than those that are read back now
     TRY_SET(auto shown, view(asked));
     for (const auto& s : shown)
       if (s.kind == Shown::Kind::kBind && !s.source.starts_with(run.scratch.path())) out.sources.push_back(s.source);
@@ -299,7 +301,7 @@ class ToolLauncher final : public Launcher, public Suspends {
     if (report.ok()) {
       Report& r = report.value();
       if (!run.kept_in.empty()) {
-        auto kept = write_kept(run.kept_in, {run.ids.id, platform_}, {run.policy, identity_, options_.settings.text()}, cat(run.scratch.path(), "/work"));
+        auto kept = write_kept(run.kept_in, {run.ids.id, platform_}, {run.policy, run.tool, options_.settings.text()}, cat(run.scratch.path(), "/work"));
         if (!kept.ok()) run.broken = cat("it was suspended, but could not be kept: ", kept.error().message);
         r.verdict = {ExitReason::kCancelled, std::nullopt, std::nullopt};
         r.error = cat("suspended: kept in ", run.kept_in);

@@ -232,7 +232,13 @@ TEST(Posture, ARequiredCeilingIsAsItWasFound) {
 TEST(Posture, RlimitsAreThoseTheProgramHas) {
   Limits limits;
   limits.open_files = 77;
-  EXPECT_EQ(read_rlimits("files:77\n", limits).status, LayerStatus::kFull);
+  const std::string rest = cat("fsize:", limits.disk.n / 512, "\ncore:0\nstack:", limits.stack.n / 1024, "\nas:unlimited\n");
+  EXPECT_EQ(read_rlimits(cat("files:77\n", rest), limits).status, LayerStatus::kFull);
+  EXPECT_EQ(read_rlimits("files:77\n", limits).status, LayerStatus::kPartial) << "of the others nothing is known";
+  EXPECT_EQ(read_rlimits(cat("files:77\ncore:unlimited\n", rest), limits).status, LayerStatus::kPartial);
+  limits.address_space = 1_GiB;
+  EXPECT_EQ(read_rlimits(cat("files:77\n", rest), limits).status, LayerStatus::kPartial);
+  limits.address_space.reset();
   EXPECT_EQ(read_rlimits("files:1024\n", limits).status, LayerStatus::kNone);
   EXPECT_EQ(read_rlimits("files:unlimited\n", limits).status, LayerStatus::kNone);
   EXPECT_EQ(read_rlimits("", limits).status, LayerStatus::kNone);

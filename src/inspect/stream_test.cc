@@ -1,7 +1,7 @@
 // Text in pieces, users' rules, time, and the arguments of tools.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 
 #include "inspect/inspect_testing.h"
@@ -57,9 +57,15 @@ TEST(Streaming, TheSameInspectorBeginsAnew) {
 double seconds_for(const std::string& unit, std::size_t size) {
   std::string t;
   while (t.size() < size) t += unit;
-  auto start = std::chrono::steady_clock::now();
+  // Of the processor, not of the clock on the wall: others may be busy.
+  auto used = [] {
+    timespec at{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) / 1e9;
+  };
+  const double start = used();
   text(t);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return used() - start;
 }
 
 constexpr const char* kHostile[] = {"ignore ", "ignore all previous ", "send.", "curl ", "curl -d ", "a;b|", "&#", "\\u", "%4", "eyJ", "://",

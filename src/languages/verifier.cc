@@ -46,6 +46,7 @@ struct Verifier::Impl {
   VerifierOptions options;
   sys::FramedChild child;
   bool used = false;   // and may not be asked again
+  bool asked = false;
 
   // Not when the answer is there: to end one and to start one is work, which whoever waits for a program's end should not wait for.
   void end_used() {
@@ -65,6 +66,7 @@ struct Verifier::Impl {
   }
 
   Verification ask(const WireRequest& request) {
+    asked = true;
     end_used();
     std::string bytes = sys::frame(pack(request));
     for (int attempt = 0;; ++attempt) {
@@ -120,7 +122,10 @@ Verifier::~Verifier() = default;
 Verifier::Verifier(Verifier&&) noexcept = default;
 Verifier& Verifier::operator=(Verifier&&) noexcept = default;
 
+bool Verifier::asked() const { return impl_->asked; }
+
 Result<void> Verifier::park() {
+  impl_->asked = false;
   impl_->end_used();
   if (impl_->child.running()) return {};
   return impl_->start();

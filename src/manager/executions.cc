@@ -125,7 +125,8 @@ class ExecutionsImpl final : public Executions {
     auto live = std::make_shared<LiveExecution>(std::move(job), record);
     live_.emplace(live->record.id, live);
     // Before anything is started, so that a front that is killed leaves a trace of it.
-    if (recorded_first || !history_.announce(live->record)) {
+    const bool noted = history_.announce(live->record);
+    if (recorded_first || !noted) {
       begin(*live);
       history_.flush();
     } else {
@@ -278,9 +279,10 @@ class ExecutionsImpl final : public Executions {
 
   // The same key for something else is a mistake of whoever asks, who must not take another program's result for its own.
   Result<Submitted> again(std::string id, JobSpec spec) {
-    TRY_SET(Job job, make_job(std::move(spec), rules_));
+    // What would be refused today was taken then, and whoever asks again is to have its result.
+    auto job = make_job(std::move(spec), rules_);
     const std::string asked = history_.details(id).value_or({}).request;
-    if (asked.find("\"digest\":") != std::string::npos && asked != job_json(job.spec))
+    if (job.ok() && asked.find("\"digest\":") != std::string::npos && asked != job_json(job.value().spec))
       return make_error(ErrorCode::kUnsupported, "Idempotency-Key: this key was used for another request");
     return Submitted{std::move(id), true};
   }

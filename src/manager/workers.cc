@@ -71,7 +71,7 @@ struct Workers::Worker {
       now = nullptr;
       // A launcher that was given up must not live on for our sake.
       if (generation != all->generation_) disconnect();
-      if (verifier) verifier->park().ignore("the next source will say so");   // one of its own, while nobody waits
+      if (verifier && verifier->asked()) verifier->park().ignore("the next source will say so");   // one of its own, while nobody waits
       lock.lock();
       if (!all->line_.empty() && launcher) {
         task = std::move(all->line_.front());

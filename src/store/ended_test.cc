@@ -53,6 +53,27 @@ TEST(Ended, WhatIsTooLongOrTooManyIsRefusedAndOtherBytesAreNothing) {
   EXPECT_EQ(left.back().record.number, 999u);
 }
 
+TEST(Ended, WhatIsForgottenIsNotLeftInTheFile) {
+  TestFolder folder;
+  auto fd = std::move(sys::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY)).value();
+  std::vector<WholeExecution> left;
+  auto bytes = [&] { return sys::read_file((folder.path() + "/ended").c_str(), Ended::kSlots * Ended::kSlot).value_or(""); };
+  {
+    auto opened = Ended::open(fd.get(), left);
+    ASSERT_TRUE(opened.ok());
+    for (std::uint64_t n : {1, 2}) ASSERT_TRUE(opened.value().note(ended_record(n), {"", cat("a secret of ", n), "", ""}));
+    EXPECT_NE(bytes().find("a secret of 1"), std::string::npos) << "otherwise this shows nothing";
+    opened.value().forget(1);
+    EXPECT_EQ(bytes().find("a secret of 1"), std::string::npos);
+    EXPECT_NE(bytes().find("a secret of 2"), std::string::npos);
+  }
+  auto again = Ended::open(fd.get(), left);
+  ASSERT_TRUE(again.ok());
+  ASSERT_EQ(left.size(), 1u);
+  again.value().forget_left();
+  EXPECT_EQ(bytes().find("a secret"), std::string::npos);
+}
+
 // The end was told; whether it was committed nobody can know.
 TEST(HistoryCrash, WhatWasToldToHaveEndedHasEnded) {
   for (int round = 0; round < 5; ++round) {

@@ -235,8 +235,11 @@ class WriterHistory final : public History {
 
   void write(Batch& batch) {
     if (batch.empty()) return;
-    // One that cannot be written (a full disk, a name used twice) must not take the others with it.
-    if (auto together = commit(batch); !together.ok() && batch.size() > 1) {
+    // One that cannot be written (a name used twice, too long) must not take the others with it. A disk that is full or a store that
+    // somebody has locked is the same for each, and to wait for it again for each would take minutes.
+    auto together = commit(batch);
+    const bool of_one = !together.ok() && (together.error().code == ErrorCode::kInvalid || together.error().code == ErrorCode::kLimit);
+    if (of_one && batch.size() > 1) {
       for (auto& change : batch) change.result = commit({&change, 1});
     } else {
       for (auto& change : batch) change.result = together;

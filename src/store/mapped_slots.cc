@@ -28,6 +28,12 @@ void mark(char* slot, std::uint32_t taken) {
   std::atomic_ref(*reinterpret_cast<std::uint32_t*>(slot)).store(taken, std::memory_order_release);
 }
 
+// What is deleted elsewhere shall not be left here.
+void wipe(char* slot, std::size_t size) {
+  mark(slot, 0);
+  std::memset(slot + sizeof(Head), 0, size - sizeof(Head));
+}
+
 }  // namespace
 
 MappedSlots::MappedSlots(char* slots, std::size_t count, std::size_t size) : slots_(slots), count_(count), size_(size) {
@@ -81,14 +87,16 @@ bool MappedSlots::put(std::uint64_t number, std::string_view bytes) {
 void MappedSlots::forget(std::uint64_t number) {
   auto it = taken_.find(number);
   if (it == taken_.end()) return;
-  mark(at(it->second), 0);
+  Head head;
+  std::memcpy(&head, at(it->second), sizeof head);
+  wipe(at(it->second), sizeof head + std::min<std::size_t>(head.bytes, size_ - sizeof head));
   free_.push_back(it->second);
   taken_.erase(it);
 }
 
 void MappedSlots::forget_left() {
   for (auto place : std::exchange(left_, {}))
-    if (std::none_of(taken_.begin(), taken_.end(), [&](const auto& t) { return t.second == place; })) mark(at(place), 0);
+    if (std::none_of(taken_.begin(), taken_.end(), [&](const auto& t) { return t.second == place; })) wipe(at(place), size_);
 }
 
 }  // namespace hotcell

@@ -176,8 +176,15 @@ struct Walker {
       out.masks.push_back({shown, true, std::move(why), sys::Fd(::openat(dir, ".", O_PATH | O_CLOEXEC))});
       return {};
     }
-    std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.release()), ::closedir);
-    while (dirent* entry = ::readdir(stream.get())) {
+    std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.get()), ::closedir);
+    auto failed = [&](std::string_view what) { return errno_error(cat("deny ", deny.pattern, ": ", printable(what)), errno); };
+    if (stream == nullptr) return failed(shown);
+    copy.release();
+    for (;;) {
+      errno = 0;
+      dirent* entry = ::readdir(stream.get());
+      if (entry == nullptr && errno != 0) return failed(shown);  // the rest was not seen
+      if (entry == nullptr) break;
       std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       if (++seen > kMaxWalk)
@@ -185,7 +192,10 @@ struct Walker {
                                                        " entries under the granted folders; name the path instead"));
       std::string path = cat(shown, "/", name);
       struct stat st;
-      if (::fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) continue;
+      if (::fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno == ENOENT || errno == EACCES || errno == EPERM) continue;
+        return failed(path);
+      }
       bool matches = glob_match(deny.pattern, path);
       if (matches && S_ISLNK(st.st_mode))
         return make_error(ErrorCode::kUnsupported, cat(where(deny.origin), "deny ", deny.pattern, ": ", printable(path), " is a symlink"));

@@ -48,9 +48,10 @@ std::uint64_t cell_namespaces(const Policy& policy) {
 static void plan_user_limits(const Host& host, std::uint32_t role, PlanBuilder& plan) {
   // The kernel counts inotify for the user inside and for whoever made the user namespace, who may have no more than this
   // for everything on the machine.
-  // An eighth: several cells together leave the caller some, and what watches a project's files has enough. All cells of a
-  // template have half together: each for itself would cost 70 us.
-  std::uint64_t parts = (role & kOnlyTemplate) ? 2 : 8;
+  // An eighth: several cells together leave the caller some, and what watches a project's files has enough. All cells of an
+  // ordinary user's template have half together: each for itself would cost 70 us. Under root each cell is another user to the
+  // template's namespace, and has its own count there.
+  std::uint64_t parts = (role & kOnlyTemplate) && !host.privileged ? 2 : 8;
   std::uint64_t instances = std::max<std::uint64_t>(host.inotify_instances / parts, 4);
   std::uint64_t watches = std::max<std::uint64_t>(host.inotify_watches / parts, 512);
   plan.add({.kind = OpKind::kUserLimits, .layer = Layer::kRlimits, .flags = role, .a = instances, .b = watches},

@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "core/launch/cell.h"
 #include "core/launch/enforcement.h"
+#include "sys/file.h"
 
 namespace hotcell {
 namespace {
@@ -210,6 +211,24 @@ std::optional<Bytes> in_scratch(int work) {
   return Bytes{(fs.f_blocks - fs.f_bfree) * static_cast<std::uint64_t>(fs.f_bsize)};
 }
 
+// Grants come with what is mounted below them.
+bool has_tmpfs_below(const std::vector<ResolvedGrant>& grants) {
+  if (std::none_of(grants.begin(), grants.end(), [](const ResolvedGrant& g) { return g.access == Access::kWrite; })) return false;
+  auto mounts = sys::read_file("/proc/self/mountinfo", 16 << 20);
+  if (!mounts.ok()) return true;
+  for (auto line : split(mounts.value(), '\n')) {
+    auto words = split(line, ' ');
+    if (words.size() < 5 || line.find(" - tmpfs ") == line.npos) continue;
+    for (const auto& g : grants) {
+      if (g.access != Access::kWrite) continue;
+      std::string folder;   // as the kernel writes names there
+      for (char c : g.canonical) folder += c == ' ' ? "\\040" : c == '\t' ? "\\011" : c == '\n' ? "\\012" : c == '\\' ? "\\134" : std::string(1, c);
+      if (words[4].size() > folder.size() && words[4].starts_with(folder) && (folder.ends_with('/') || words[4][folder.size()] == '/')) return true;
+    }
+  }
+  return false;
+}
+
 // Only there is what it has in tmpfs known: not where it writes into one of the host's.
 bool writes_into_its_own_alone(const Plan& plan, int work) {
   if (plan.backend != BackendKind::kNative || plan.policy.lasting || !in_scratch(work)) return false;
@@ -217,7 +236,7 @@ bool writes_into_its_own_alone(const Plan& plan, int work) {
     struct statfs fs;
     if (g.access == Access::kWrite && (::fstatfs(g.fd.get(), &fs) < 0 || fs.f_type == TMPFS_MAGIC)) return false;
   }
-  return true;
+  return !has_tmpfs_below(plan.grants.grants);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Result<void> write_id_maps(int pid, const Policy& policy, const Host& host, unsi
 Result<void> write_template_maps(int pid, const Policy& policy, const Host& host) {
   // Not from 0 on: mapping an id onto its parent's 0 takes a capability that nobody here should have.
   if (host.privileged) {
+    static_assert(kForeignId > kFirstId + kIdCount, "the last one of these is the templates' own");
     std::string all = cat("1 ", kFirstId, " ", kIdCount + 1);
     return write_maps(pid, all, all, false).context("id map of the template");
   }

@@ -10,8 +10,9 @@ namespace hotcell {
 // Above systemd's container range (ends at 1879048191), below 2^31.
 inline constexpr unsigned kFirstId = 1'900'000'000, kIdCount = 65535;
 
-// For a command line that somebody else runs (`hotcell wrap`): never one of a living cell's.
-inline constexpr unsigned kForeignId = kFirstId + kIdCount;
+// For a command line that somebody else runs (`hotcell wrap`): never one of a living cell's, nor that of templates, which is the
+// one behind the cells'.
+inline constexpr unsigned kForeignId = kFirstId + kIdCount + 1;
 
 struct CellIds {
   unsigned id = 0;  // uid and gid

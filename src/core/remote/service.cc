@@ -333,7 +333,7 @@ class ServiceImpl final : public Service {
   void spawn(Client& client, std::uint64_t number, std::string_view body) {
     ReaderOrder order;
     if (!unpack(body, order)) return client.connection.close();
-    std::size_t all = 0;
+    std::size_t all = dying_.size();
     for (const auto& [id, other] : clients_) all += other->readers.size();
     if (order.memory.n == 0 || order.memory.n > options_.ceiling.reader.n)
       return answer(client, number, make_error(ErrorCode::kDenied, "more memory than a reader may have"));

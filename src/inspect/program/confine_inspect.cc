@@ -1,5 +1,7 @@
 #include "inspect/program/confine_inspect.h"
 
+#include <algorithm>
+
 #include "hotcell/launcher.h"
 #include "sys/compute_only.h"
 
@@ -12,14 +14,19 @@ constexpr std::uint64_t kCpuSeconds = 3600;    // a text of hundreds of gigabyte
 
 }  // namespace
 
+bool is_enough(const Enforcement& done) {
+  return std::all_of(done.layers.begin(), done.layers.end(), [](const LayerReport& l) {
+    return l.status == LayerStatus::kFull || (l.layer == Layer::kLandlock && l.status == LayerStatus::kPartial);
+  });
+}
+
 Result<void> confine_inspect(std::uint64_t descriptors) {
   ConfineOptions options;
   options.alone = true;
   options.seccomp = false;  // the filter below is narrower
 #ifndef HOTCELL_SANITIZED
   TRY_SET(Enforcement done, confine_self(options));
-  for (const auto& layer : done.layers)
-    if (layer.status != LayerStatus::kFull) return make_error(ErrorCode::kUnsupported, "this kernel confines in part only");
+  if (!is_enough(done)) return make_error(ErrorCode::kUnsupported, "this kernel confines in part only");
 #endif
   return sys::compute_only({.memory_bytes = kMemory, .cpu_seconds = kCpuSeconds, .descriptors = descriptors, .writes_files = true});
 }

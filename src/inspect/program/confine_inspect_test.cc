@@ -104,5 +104,19 @@ TEST(InspectConfinement, ReadsAndWritesWhatIsOpen) {
   ::close(fds[1]);
 }
 
+TEST(ConfineInspect, AnOlderLandlockIsEnoughAndNoneIsNot) {
+  auto with = [](Layer layer, LayerStatus status) {
+    Enforcement done;
+    done.layers = {{Layer::kCapabilities, LayerStatus::kFull, ""}, {Layer::kNoNewPrivs, LayerStatus::kFull, ""}, {Layer::kLandlock, LayerStatus::kFull, ""}};
+    for (auto& l : done.layers)
+      if (l.layer == layer) l.status = status;
+    return done;
+  };
+  EXPECT_TRUE(is_enough(with(Layer::kLandlock, LayerStatus::kFull)));
+  EXPECT_TRUE(is_enough(with(Layer::kLandlock, LayerStatus::kPartial)));
+  EXPECT_FALSE(is_enough(with(Layer::kLandlock, LayerStatus::kNone)));
+  EXPECT_FALSE(is_enough(with(Layer::kCapabilities, LayerStatus::kPartial)));
+}
+
 }  // namespace
 }  // namespace hotcell::inspect
