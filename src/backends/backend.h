@@ -103,6 +103,7 @@ class Backend {
   // What all runs like this one have in common, of whatever path and id: made once, and read only.
   virtual Result<std::vector<Piece>> shared(const ToolRequest&) const { return std::vector<Piece>(); }
   virtual Result<ToolPlan> plan(const ToolRequest& request) const = 0;
+  virtual void sweep() const {}                  // what runs of a launcher that was killed have left outside of our folders
   // Layers as the program finds them, from what the posture script printed inside (posture.h).
   virtual bool guest_kernel() const { return false; }
 };

@@ -8,6 +8,8 @@
 #include "backends/tools.h"
 #include "backends/view.h"
 #include "base/strings.h"
+#include "core/launch/ids.h"
+#include "sys/file.h"
 
 namespace hotcell::backends {
 namespace {
@@ -23,6 +25,8 @@ std::string quoted(std::string_view text) {
   }
   return out + "\"";
 }
+
+constexpr std::string_view kItsFolder = "codex-daemon-";
 
 class Codex final : public Backend {
  public:
@@ -78,11 +82,26 @@ class Codex final : public Backend {
     for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", moved(v)));
     for (const auto& w : r.request.argv) out.argv.push_back(moved(w));
     // It makes this folder whatever TMPDIR says. One that somebody uses is not empty.
-    out.after = {{"/usr/bin/rmdir", cat("/tmp/codex-daemon-", r.privileged ? r.id : ::geteuid())}};
+    out.after = {{"/usr/bin/rmdir", cat("/tmp/", kItsFolder, r.privileged ? r.id : ::geteuid())}};
     TRY_SET(out.pieces, seal_pieces(r.policy));
     for (auto name : {"codex", "codex-tmp"}) out.pieces.push_back({name, "", Piece::Kind::kFolder, 0755, true});
     out.pieces.push_back({"codex/config.toml", std::move(config)});
     return out;
+  }
+
+  void sweep() const override {
+    auto names = sys::list_dir("/tmp");
+    if (!names.ok()) return;
+    for (const auto& name : names.value()) {
+      if (!name.starts_with(kItsFolder)) continue;
+      auto id = parse_u64(std::string_view(name).substr(kItsFolder.size()));
+      if (!id) continue;
+      const bool root = ::geteuid() == 0;
+      if (root ? *id < kFirstId || *id >= kFirstId + kIdCount : *id != ::geteuid()) continue;
+      // Held while it is removed, so that nobody becomes this user meanwhile. One that somebody uses is not empty.
+      auto nobodys = root ? take_ids_again(static_cast<unsigned>(*id)) : Result<CellIds>(CellIds{});
+      if (nobodys.ok()) ::rmdir(cat("/tmp/", name).c_str());
+    }
   }
 };
 

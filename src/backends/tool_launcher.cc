@@ -60,6 +60,7 @@ class ToolLauncher final : public Launcher, public Suspends {
   ToolLauncher(const Backend& backend, ToolOptions options, std::unique_ptr<Launcher> outer, std::string tool)
       : backend_(backend), options_(std::move(options)), outer_(std::move(outer)), tool_(std::move(tool)) {
     cgroups_ = cgroup_version_here();
+    backend_.sweep();
   }
 
   // The tools before the folders they run in.

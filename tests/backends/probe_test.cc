@@ -11,7 +11,9 @@
 #include "backends/probe.h"
 #include "backends/probe_cache.h"
 #include "backends/tool_launcher.h"
+#include "backends/tools.h"
 #include "base/strings.h"
+#include "core/launch/ids.h"
 #include "support/leak_check.h"
 
 namespace hotcell {
@@ -225,6 +227,23 @@ TEST_F(ProbeOfTools, ARuntimeThatIsNotGvisorIsFoundOut) {
   auto p = backends::probe("runsc");
   EXPECT_FALSE(p.works);
   EXPECT_NE(p.why.find(::geteuid() == 0 ? "does not hold here what it should" : "needs root"), std::string::npos) << p.why;
+}
+
+// codex makes it for each user, and whoever is killed cannot take it away.
+TEST(CodexFolder, OneThatWasLeftGoesWithTheNextStart) {
+  const bool root = ::geteuid() == 0;
+  auto ids = root ? take_ids() : Result<CellIds>(CellIds{::geteuid(), {}});
+  ASSERT_TRUE(ids.ok());
+  const std::string folder = cat("/tmp/codex-daemon-", ids.value().id), foreign = cat("/tmp/codex-daemon-1899999", root ? 998 : 999);
+  for (const auto& path : {folder, foreign}) ASSERT_TRUE(::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
+  if (root) {
+    backends::codex()->sweep();
+    EXPECT_EQ(::access(folder.c_str(), F_OK), 0) << "of a cell that lives";
+    ids = make_error(ErrorCode::kNotFound, "it is gone");
+  }
+  backends::codex()->sweep();
+  EXPECT_NE(::access(folder.c_str(), F_OK), 0);
+  EXPECT_EQ(::rmdir(foreign.c_str()), 0) << "it is not of one of ours, and stays";
 }
 
 }  // namespace
