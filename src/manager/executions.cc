@@ -125,8 +125,9 @@ class ExecutionsImpl final : public Executions {
     auto live = std::make_shared<LiveExecution>(std::move(job), record);
     live_.emplace(live->record.id, live);
     // Before anything is started, so that a front that is killed leaves a trace of it.
-    const bool noted = history_.announce(live->record);
-    if (recorded_first || !noted) {
+    // What is recorded first is not announced as well: a front that is killed in between would leave a trace without its key, and who
+    // comes again with that key would find nothing and have two.
+    if (recorded_first || !history_.announce(live->record)) {
       begin(*live);
       history_.flush();
     } else {
