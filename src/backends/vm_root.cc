@@ -25,12 +25,14 @@ constexpr std::uint32_t kErofsMagic = 0xe0f5e1e2;
 constexpr off_t kErofsHead = 1024;
 constexpr Bytes kLargestRoot = Bytes{std::uint64_t{32} << 30};
 
+bool is_erofs(int fd, const struct stat& st) {
+  std::uint32_t magic = 0;
+  return S_ISREG(st.st_mode) && ::pread(fd, &magic, sizeof magic, kErofsHead) == sizeof magic && magic == kErofsMagic;
+}
 bool is_erofs(const std::string& path) {
   auto file = sys::open(path.c_str(), O_RDONLY | O_NONBLOCK);
   struct stat st {};
-  std::uint32_t magic = 0;
-  return file.ok() && ::fstat(file.value().get(), &st) == 0 && S_ISREG(st.st_mode) &&
-         ::pread(file.value().get(), &magic, sizeof magic, kErofsHead) == sizeof magic && magic == kErofsMagic;
+  return file.ok() && ::fstat(file.value().get(), &st) == 0 && is_erofs(file.value().get(), st);
 }
 
 // What a tree is, as far as can be told without reading its files: any change to one of them shows in its ctime.
@@ -75,8 +77,7 @@ Result<void> pack(const std::string& tool, const std::string& folder, const std:
 Result<void> take_over(const std::string& packed, const std::string& path) {
   TRY_SET(sys::Fd file, sys::open(packed.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   TRY_SET(struct stat st, sys::stat_fd(file.get(), packed));
-  std::uint32_t magic = 0;
-  if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || ::pread(file.get(), &magic, sizeof magic, kErofsHead) != sizeof magic || magic != kErofsMagic)
+  if (st.st_nlink != 1 || !is_erofs(file.get(), st))
     return make_error(ErrorCode::kInternal, "vm.image: what was made is no image");
   if (::fchmod(file.get(), 0444) < 0 || ::rename(packed.c_str(), path.c_str()) < 0) return errno_error(path, errno);
   return {};
