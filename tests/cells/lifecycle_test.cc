@@ -55,7 +55,7 @@ TEST_F(Cells, WhetherProcessesAreKeptIsSaidInEnforcementAndAtAPause) {
     const char* script;
     std::string says;
   };
-  const Row rows[] = {{"exit 0", "criu check succeeds; a cell's first process holds sockets to its keeper"},
+  const Row rows[] = {{"exit 0", "criu check succeeds; CRIU brings processes back without their Landlock domains"},
                       {"echo 'Error (vdso.c:1): not here'; echo more; exit 1", "criu check fails: Error (vdso.c:1): not here"},
                       {"kill -9 $$", "criu check fails: "}};
   TempDir tools;

@@ -40,7 +40,8 @@ std::string look_for_criu() {
   if (!reaped.ok() || !reaped.value()) return "CRIU could not be asked";
   std::string first(said.ok() ? trim(split(said.value(), '\n')[0]) : std::string_view());
   if (int status = reaped.value()->status; !WIFEXITED(status) || WEXITSTATUS(status) != 0) return cat("criu check fails: ", printable(first));
-  return "criu check succeeds; a cell's first process holds sockets to its keeper, which CRIU does not carry over, so it is not used";
+  // Tried with CRIU 4.1.1: a process that Landlock kept from a file opened it after the restore. docs/decisions/0015.
+  return "criu check succeeds; CRIU brings processes back without their Landlock domains: they would stand behind fewer walls, so it is not used";
 }
 
 }  // namespace hotcell::cells
