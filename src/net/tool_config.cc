@@ -37,6 +37,14 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
+// Addresses that no mirror has: what is written there is meant to lead nowhere, and would lead to this host's own services
+// (0.0.0.0) or to whoever answers for its network. A mirror on the loopback or inside is the host's own choice.
+bool is_nowhere(const Host& host) {
+  if (!host.address) return false;
+  auto why = inward(*host.address);
+  return !why.empty() && why != "loopback" && why != "private network" && why != "carrier-grade NAT";
+}
+
 class Reader {
  public:
   explicit Reader(const ToolPlaces& places) : places_(places) {}
@@ -87,7 +95,7 @@ class Reader {
     url = url.substr(0, url.find_first_of("/?#"));
     if (auto at = url.rfind('@'); at != url.npos) url.remove_prefix(at + 1);
     auto target = parse_authority(url, port);
-    if (!target.ok()) return false;
+    if (!target.ok() || is_nowhere(target.value().host)) return false;
     return add_pattern(tool, target.value().text(), from);
   }
   bool add_pattern(std::string_view tool, std::string pattern, std::string_view from) {
@@ -261,6 +269,15 @@ class Reader {
         for (std::size_t at; (at = text->find("<!--")) != std::string::npos;) {
           auto end = text->find("-->", at);
           text->erase(at, end == std::string::npos ? std::string::npos : end + 3 - at);
+        }
+        // Mirrors that are there to block what would otherwise be asked.
+        for (std::size_t at = 0; (at = text->find("<mirror>", at)) != std::string::npos;) {
+          auto end = text->find("</mirror>", at);
+          auto mirror = std::string_view(*text).substr(at, end == std::string::npos ? end : end - at);
+          auto blocked = mirror.find("<blocked>");
+          bool blocks = blocked != mirror.npos && trim(mirror.substr(blocked + 9)).starts_with("true");
+          if (blocks) text->erase(at, mirror.size());
+          else at += 8;
         }
         for (std::size_t at = 0; (at = text->find("<url>", at)) != std::string::npos; at += 5) {
           auto url = std::string_view(*text).substr(at + 5);

@@ -106,6 +106,19 @@ TEST(ToolConfig, GemAndMaven) {
   EXPECT_EQ(m.hosts("maven"), "m.example:443");
 }
 
+// Debian's maven comes with a mirror that is there to be blocked, at 0.0.0.0: to a proxy that dials it, this host's own loopback.
+TEST(ToolConfig, AddressesThatLeadNowhereAreNoRegistries) {
+  Machine m;
+  m.file("/etc/maven/settings.xml", "<settings><mirrors><mirror><id>a</id><url>https://m.example/</url><blocked>false</blocked></mirror>\n"
+                                    "<mirror><id>http-blocker</id><mirrorOf>external:http:*</mirrorOf><url>http://0.0.0.0/</url><blocked> true </blocked></mirror>\n"
+                                    "<mirror><id>b</id><blocked>true</blocked><url>https://blocked.example/</url></mirror></mirrors></settings>");
+  EXPECT_EQ(m.hosts("maven"), "m.example:443");
+  m.env["PIP_EXTRA_INDEX_URL"] = "http://0.0.0.0/simple http://0/s http://169.254.169.254/x http://[::]/s http://[::ffff:0.0.0.0]:8080/ http://224.0.0.1/";
+  EXPECT_EQ(m.hosts("pip"), "");
+  m.env["PIP_EXTRA_INDEX_URL"] = "http://127.0.0.1:3141/simple http://10.0.0.7/s";
+  EXPECT_EQ(m.hosts("pip"), "127.0.0.1:3141,10.0.0.7:80") << "a mirror of one's own is one's own choice";
+}
+
 TEST(ToolConfig, WhatIsNoAddressOfTheNetworkIsLeftOut) {
   Machine m;
   m.file("/etc/pip.conf", "[global]\nindex-url = file:///srv/simple\nextra-index-url = https://bad%20host/ https://[::zz]/ ftp://f.example/\n");
