@@ -88,6 +88,7 @@ struct ProxyEntry {
   std::uint64_t bytes_up = 0, bytes_down = 0;
   Nanoseconds duration{0};
   bool open = false;               // has not ended, and moved so much so far; another entry tells of its end
+  bool failed = false;             // no rule was against it, but there was no address, nobody there, or no answer; `allowed` is false
 };
 
 struct ProxyStats {

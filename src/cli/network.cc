@@ -35,19 +35,10 @@ Result<net::RuleOptions> rule_options(const Network& network, const Parsed& pars
 }
 
 Result<std::shared_ptr<net::Resolver>> resolver_for(const Parsed& parsed) {
-  std::map<std::string, std::vector<net::Address>> names;
-  for (auto text : all(parsed, Opt::kMapHost)) {
-    auto at = text.find('=');
-    if (at == text.npos) return make_error(ErrorCode::kInvalid, "--map-host: expected NAME=ADDRESS");
-    TRY_SET(net::Host name, net::parse_host(text.substr(0, at)).context("--map-host"));
-    TRY_SET(net::Host address, net::parse_host(text.substr(at + 1)).context("--map-host"));
-    if (name.address || !address.address) return make_error(ErrorCode::kInvalid, "--map-host: expected NAME=ADDRESS");
-    names[name.name].push_back(*address.address);
-  }
+  TRY_SET(auto names, mapped_names(parsed));
   if (names.empty()) return std::shared_ptr<net::Resolver>();
   return net::mapped_resolver(std::move(names), net::host_resolver());
 }
-
 // 0: not said, and without a limit. What was said is one, however short.
 Result<std::chrono::milliseconds> time_option(const Parsed& parsed, Opt option, std::string_view name) {
   auto text = parsed.last(option);
@@ -62,6 +53,19 @@ std::string own_variable(const char* name) {
 }
 
 }  // namespace
+
+Result<std::map<std::string, std::vector<net::Address>>> mapped_names(const Parsed& parsed) {
+  std::map<std::string, std::vector<net::Address>> names;
+  for (auto text : all(parsed, Opt::kMapHost)) {
+    auto at = text.find('=');
+    if (at == text.npos) return make_error(ErrorCode::kInvalid, "--map-host: expected NAME=ADDRESS");
+    TRY_SET(net::Host name, net::parse_host(text.substr(0, at)).context("--map-host"));
+    TRY_SET(net::Host address, net::parse_host(text.substr(at + 1)).context("--map-host"));
+    if (name.address || !address.address) return make_error(ErrorCode::kInvalid, "--map-host: expected NAME=ADDRESS");
+    names[name.name].push_back(*address.address);
+  }
+  return names;
+}
 
 Result<net::ProxyOptions> proxy_options(const Network& network, const Parsed& parsed) {
   net::ProxyOptions out;

@@ -18,6 +18,9 @@ namespace hotcell {
 // What the policy and the options say: rules, limits, names with addresses of their own. Without sockets.
 Result<net::ProxyOptions> proxy_options(const Network& network, const Parsed& parsed);
 
+// Of --map-host NAME=ADDRESS.
+Result<std::map<std::string, std::vector<net::Address>>> mapped_names(const Parsed& parsed);
+
 // The same as words for hotcell-proxy (net/door/order.h): the most that a lasting cell may reach.
 Result<std::vector<std::string>> door_words(const Network& network, const Parsed& parsed);
 

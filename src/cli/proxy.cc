@@ -38,11 +38,12 @@ Network network_of(const Parsed& parsed) {
 Result<int> check(const Parsed& parsed) {
   if (parsed.words.size() < 2) return make_error(ErrorCode::kInvalid, std::string(kUsage));
   TRY_SET(net::ProxyOptions options, proxy_options(network_of(parsed), parsed));
+  TRY_SET(auto names, mapped_names(parsed));
   bool all = true;
   std::string text;
   std::string json;
   for (std::size_t i = 1; i < parsed.words.size(); ++i) {
-    auto d = net::check_text(*options.rules, parsed.words[i]);
+    auto d = net::check_text(*options.rules, parsed.words[i], names, net::leads_here);
     all = all && d.allowed;
     text += cat(d.allowed ? "allowed  " : "refused  ", printable(d.reason), d.how.empty() ? "" : cat(" (", printable(d.how), ")"), "\n");
     json += cat(json.empty() ? "[" : ",", net::decision_json(parsed.words[i], d));
@@ -122,7 +123,7 @@ Result<int> start(const Parsed& parsed) {
   pass_on();
   auto stats = proxy->journal().stats();
   if (parsed.has(Opt::kJson)) return print(net::stats_json(stats) + "\n");
-  say(cat(stats.allowed, " allowed, ", stats.blocked, " refused, ", stats.bytes_up, " bytes up, ", stats.bytes_down, " bytes down"));
+  say(cat(stats.allowed, " allowed, ", stats.blocked, " refused, ", stats.failed > 0 ? cat(stats.failed, " failed, ") : "", stats.bytes_up, " bytes up, ", stats.bytes_down, " bytes down"));
   return 0;
 }
 
@@ -136,7 +137,7 @@ Result<int> show_log(const Parsed& parsed) {
     if (parsed.has(Opt::kJson)) text += net::log_json(e) + "\n";
     else if (e.notice) text += cat(utc_time(e.time), "  noticed  ", e.reason, "  ", run, "\n");
     else
-      text += cat(utc_time(e.time), "  ", e.open ? "open   " : e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
+      text += cat(utc_time(e.time), "  ", e.open ? "open   " : e.failed ? "failed " : e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
                   " down", e.allowed || e.how.empty() ? "" : cat("  (", e.how, ")"), "  ", run, "\n");
   }
   return print(text);
@@ -147,7 +148,7 @@ Result<int> show_stats(const Parsed& parsed) {
   TRY_SET(auto entries, net::read_journal(folder));
   auto stats = net::sum_of(entries);
   if (parsed.has(Opt::kJson)) return print(net::stats_json(stats) + "\n");
-  std::string text = cat(stats.allowed, " allowed, ", stats.blocked, " refused, ", stats.bytes_up, " bytes up, ", stats.bytes_down, " bytes down",
+  std::string text = cat(stats.allowed, " allowed, ", stats.blocked, " refused, ", stats.failed > 0 ? cat(stats.failed, " failed, ") : "", stats.bytes_up, " bytes up, ", stats.bytes_down, " bytes down",
                          stats.dropped_entries > 0 ? cat(", ", stats.dropped_entries, " more that are not in the log") : "", "\n");
   for (const auto& notice : stats.notices) text += cat("  noticed: ", printable(notice), "\n");
   for (const auto& [host, count] : stats.hosts) text += cat("  ", count, "  ", printable(host), "\n");

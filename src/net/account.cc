@@ -28,7 +28,7 @@ void tell_report(const std::vector<LogEntry>& entries, const std::vector<Refusal
       continue;
     }
     on_event({"network.request", report.id, e.time,
-              {{"method", e.method}, {"host", e.host}, {"port", cat(e.port)}, {"decision", e.allowed ? "allowed" : "refused"}, {"rule", e.rule},
+              {{"method", e.method}, {"host", e.host}, {"port", cat(e.port)}, {"decision", e.failed ? "failed" : e.allowed ? "allowed" : "refused"}, {"rule", e.rule},
                {"reason", e.reason}, {"how", e.how}, {"up_bytes", cat(e.up)}, {"down_bytes", cat(e.down)}, {"duration_ns", cat(e.duration.count())}}});
   }
   if (stats.dropped_entries > 0) on_event({"network.notice", report.id, std::chrono::system_clock::now(), {{"reason", report.notices.back()}}});

@@ -77,8 +77,10 @@ Connection::~Connection() {
 
 LogEntry Connection::entry() const {
   std::string method = socks_ ? "SOCKS5" : request_.method;
-  return {born_wall_, printable(method.substr(0, 32)), request_.target.host.name, request_.target.port, decision_.allowed, decision_.rule,
-          decision_.reason, decision_.how, up_.moved, down_.moved, Clock::now() - born_};
+  LogEntry out{born_wall_, printable(method.substr(0, 32)), request_.target.host.name, request_.target.port, decision_.allowed, decision_.rule,
+               decision_.reason, decision_.how, up_.moved, down_.moved, Clock::now() - born_};
+  out.failed = failed_;
+  return out;
 }
 
 void Connection::write_log() {
@@ -110,7 +112,6 @@ Connection::Fill Connection::fill(std::string& buffer, End& from, std::size_t mo
 void Connection::refuse(int status, Decision decision, std::string socks_text) {
   decision.allowed = false;
   decision_ = std::move(decision);
-  if (status >= 500) door_.log->count_failed();
   write_log();
   server_.fd.reset();
   if (socks_ && socks_text.empty()) socks_text = socks_answer(socks_code(status));
@@ -118,6 +119,12 @@ void Connection::refuse(int status, Decision decision, std::string socks_text) {
   down_.pending += socks_ ? socks_text : refusal(status, decision_);  // behind what was said already
   state_ = State::kLast;
   deadline_ = Clock::now() + std::chrono::seconds(5);
+}
+
+// Nobody's rule: the host is not there, does not answer, or not as it should.
+void Connection::fail(int status, std::string_view rule, std::string reason) {
+  failed_ = true;
+  refuse(status, {false, std::string(rule), std::move(reason), {}});
 }
 
 void Connection::read_head() {
@@ -185,7 +192,7 @@ void Connection::on_looked_up(Result<std::vector<Address>> found) {
   if (state_ != State::kLooking) return;
   const std::string& name = request_.target.host.name;
   if (!found || found.value().empty())
-    return refuse(502, {false, "dns", cat(name, " has no address", found ? "" : cat(": ", found.error().message)), {}});
+    return fail(502, "dns", cat(name, " has no address", found ? "" : cat(": ", found.error().message)));
   // One that leads inward spoils them all: whoever answers for the name chooses which one is tried first.
   for (const auto& address : found.value())
     if (Decision d = check_address(address); !d.allowed) return refuse(403, std::move(d));
@@ -215,7 +222,7 @@ void Connection::dial_next() {
     state_ = State::kDialling;
     return;
   }
-  refuse(502, {false, "dial", cat(request_.target.text(), " cannot be reached", last != 0 ? cat(": ", ::strerror(last)) : ""), {}});
+  fail(502, "dial", cat(request_.target.text(), " cannot be reached", last != 0 ? cat(": ", ::strerror(last)) : ""));
 }
 
 void Connection::connected() {
@@ -226,11 +233,11 @@ void Connection::connected() {
   if (err != 0) {
     server_.fd.reset();
     if (next_address_ < addresses_.size()) return dial_next();
-    return refuse(502, {false, "dial", cat(request_.target.text(), " cannot be reached: ", ::strerror(err)), {}});
+    return fail(502, "dial", cat(request_.target.text(), " cannot be reached: ", ::strerror(err)));
   }
   no_delay(server_.fd.get());
   auto through = door_.through(id_, request_.target, std::move(server_.fd));
-  if (!through) return refuse(503, {false, "secret", cat(request_.target.text(), ": the secrets for it cannot be added: ", through.error().message), {}});
+  if (!through) return fail(503, "secret", cat(request_.target.text(), ": the secrets for it cannot be added: ", through.error().message));
   server_.fd = std::move(through).value();
   last_moved_ = Clock::now();
   if (!request_.connect) {
@@ -257,7 +264,7 @@ bool Connection::on_tick(Clock::time_point now) {
     case State::kLooking:
     case State::kDialling:
       if (now < deadline_) return false;
-      refuse(504, {false, "time", cat(request_.target.text(), " did not answer in time"), {}});
+      fail(504, "time", cat(request_.target.text(), " did not answer in time"));
       return true;
     case State::kTunnel:
     case State::kPlain: {

@@ -29,7 +29,7 @@ class Door {
   virtual Result<sys::Fd> through(std::uint64_t connection, const Target& target, sys::Fd server) = 0;
   virtual std::uint64_t allowance() const = 0;  // bytes that may be moved now
   virtual Spent spent() const = 0;              // what the whole door may have and has had
-  virtual void spend(std::uint64_t up, std::uint64_t down) = 0;
+  virtual void spend(std::uint64_t taken) = 0;   // of the allowance
 
   PipePool pipes;
   ProxyLimits limits;
@@ -71,6 +71,7 @@ class Connection {
   After relay();
   void last_words();
   void refuse(int status, Decision decision, std::string socks_text = {});
+  void fail(int status, std::string_view rule, std::string reason);
   LogEntry entry() const;
   void write_log();
   void die() { state_ = State::kDead; }
@@ -84,7 +85,7 @@ class Connection {
   // A tunnel's first words: what the client says; what a server says to TLS; what the client must say again for that.
   enum class Sniff : unsigned char { kHello, kAnswer, kSecond, kDone };
   Sniff sniff_ = Sniff::kDone;
-  bool socks_ = false, greeted_ = false, response_begun_ = false, logged_ = false, lingering_ = false, told_open_ = false;
+  bool socks_ = false, greeted_ = false, response_begun_ = false, logged_ = false, lingering_ = false, told_open_ = false, failed_ = false;
   ProxyRequest request_;
   std::optional<BodyReader> body_;
   std::vector<Address> addresses_;

@@ -122,7 +122,7 @@ void Connection::pass_body() {
 // want to be served, too.
 bool Connection::read_response() {
   auto odd = [&] {
-    refuse(502, {false, "answer", cat(request_.target.text(), " did not answer as an HTTP server"), {}});
+    fail(502, "answer", cat(request_.target.text(), " did not answer as an HTTP server"));
     return false;
   };
   std::size_t at = 0;
@@ -146,13 +146,15 @@ bool Connection::read_response() {
 }
 
 Connection::After Connection::relay() {
-  if (auto spent = door_.spent(); spent != Spent::kNothing) {
+  const auto spent = door_.spent();
+  // The last bytes that could be paid for may still be on their way.
+  if (spent == Spent::kTime || (spent == Spent::kBytes && !up_.holds() && !down_.holds())) {
     end(spent_decision(spent).reason);
     return After::kGone;
   }
-  std::uint64_t allowance = door_.allowance();
-  if (allowance == 0) return After::kThrottled;
-  std::uint64_t budget = std::min(allowance, kTurn);
+  const std::uint64_t allowance = std::min(door_.allowance(), kTurn);
+  if (allowance == 0 && spent == Spent::kNothing) return After::kThrottled;
+  std::uint64_t budget = allowance;   // whatever goes on is taken from it, also what was read ahead
   auto up = Relay::Outcome::kWaiting, down = Relay::Outcome::kWaiting;
   bool broken = false, more_heads = false;
   if (state_ == State::kTunnel) {
@@ -161,24 +163,28 @@ Connection::After Connection::relay() {
       if (state_ != State::kTunnel) return After::kWait;
     }
     if (sniff_ == Sniff::kDone) up = up_.move(client_, server_, door_.pipes, budget);
-    else if (server_.writable) up_.flush(server_, broken);
+    else if (server_.writable) up_.flush(server_, broken, budget);
   } else {
     pass_body();
     if (state_ != State::kPlain) return After::kWait;
-    if (server_.writable && !up_.flush(server_, broken) && broken && !response_begun_) broken = false;  // it may answer early
+    if (server_.writable && !up_.flush(server_, broken, budget) && broken && !response_begun_) broken = false;  // it may answer early
     if (!response_begun_) more_heads = read_response();
-    if (state_ != State::kPlain) return After::kWait;
+    if (state_ != State::kPlain) {
+      door_.spend(allowance - budget);
+      return After::kWait;
+    }
   }
   // What the server says is not passed on as it is while we read it.
   const bool reading = state_ == State::kTunnel ? sniff_ == Sniff::kAnswer : !response_begun_;
   if (!reading) down = down_.move(server_, client_, door_.pipes, budget);
-  else if (client_.writable) down_.flush(client_, broken);
+  else if (client_.writable) down_.flush(client_, broken, budget);
+  door_.spend(allowance - budget);
   auto now = Clock::now();
   std::uint64_t went_up = up_.moved - counted_up_, went_down = down_.moved - counted_down_;
   counted_up_ = up_.moved, counted_down_ = down_.moved;
   if (went_up + went_down > 0) {
     last_moved_ = now;
-    door_.spend(went_up, went_down);
+    door_.log->count_bytes(went_up, went_down);
     if (went_up > 0) door_.watcher->upload(request_.target.text(), went_up, now);
   }
   using enum Relay::Outcome;
@@ -194,7 +200,9 @@ Connection::After Connection::relay() {
   if (more_heads && down_.pending.empty()) return After::kAgain;
   // No event will tell of what was left unread.
   if (sniff_ == Sniff::kSecond && client_.readable && up_.pending.empty()) return After::kAgain;
-  if (up == kMore || down == kMore) return budget == 0 && door_.allowance() == 0 ? After::kThrottled : After::kAgain;
+  // What is left of what was read ahead waits for the budget alone, where its end would take it.
+  const bool left = (!up_.pending.empty() && server_.writable) || (!down_.pending.empty() && client_.writable);
+  if (up == kMore || down == kMore || left) return budget == 0 && door_.allowance() == 0 ? After::kThrottled : After::kAgain;
   return After::kWait;
 }
 

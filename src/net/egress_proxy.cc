@@ -67,7 +67,7 @@ class EgressProxyImpl final : public EgressProxy {
   std::vector<ProxyEntry> log(std::uint64_t after) const override {
     std::vector<ProxyEntry> out;
     for (const auto& e : proxy_->journal().entries(after))
-      out.push_back({e.number, e.time, e.method, clean(e.host), e.port, e.allowed, e.notice, e.rule, clean(e.reason), clean(e.how), e.up, e.down, e.duration, e.open});
+      out.push_back({e.number, e.time, e.method, clean(e.host), e.port, e.allowed, e.notice, e.rule, clean(e.reason), clean(e.how), e.up, e.down, e.duration, e.open, e.failed});
     return out;
   }
   ProxyStats stats() const override {

@@ -38,7 +38,7 @@ std::string field(std::string_view text) {
 std::string line_of(std::string_view run, const LogEntry& e) {
   auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.time.time_since_epoch()).count();
   auto us = std::chrono::duration_cast<std::chrono::microseconds>(e.duration).count();
-  return cat(ms, "\t", field(run), "\t", field(e.method), "\t", field(e.host), "\t", e.port, "\t", e.notice ? "notice" : e.open ? "open" : e.allowed ? "allowed" : "refused", "\t",
+  return cat(ms, "\t", field(run), "\t", field(e.method), "\t", field(e.host), "\t", e.port, "\t", e.notice ? "notice" : e.open ? "open" : e.failed ? "failed" : e.allowed ? "allowed" : "refused", "\t",
              field(e.rule), "\t", field(e.reason), "\t", field(e.how), "\t", e.up, "\t", e.down, "\t", us, "\n");
 }
 
@@ -46,7 +46,7 @@ std::string text_of(std::string_view field) { return field == "-" ? std::string(
 
 bool read_line(std::string_view line, JournalEntry& out) {
   auto parts = split(line, '\t');
-  if (parts.size() != 12 || (parts[5] != "allowed" && parts[5] != "refused" && parts[5] != "notice" && parts[5] != "open")) return false;
+  if (parts.size() != 12 || (parts[5] != "allowed" && parts[5] != "refused" && parts[5] != "failed" && parts[5] != "notice" && parts[5] != "open")) return false;
   auto ms = parse_u64(parts[0]), port = parse_u64(parts[4]), up = parse_u64(parts[9]), down = parse_u64(parts[10]), us = parse_u64(parts[11]);
   if (!ms || *ms > 1ULL << 42 || !port || *port > 65535 || !up || !down || !us || *us > 1ULL << 50) return false;
   LogEntry& e = out.entry;
@@ -55,6 +55,7 @@ bool read_line(std::string_view line, JournalEntry& out) {
   e.method = text_of(parts[2]), e.host = text_of(parts[3]), e.port = static_cast<std::uint16_t>(*port);
   e.open = parts[5] == "open";
   e.allowed = e.open || parts[5] == "allowed";
+  e.failed = parts[5] == "failed";
   e.notice = parts[5] == "notice";
   e.rule = text_of(parts[6]), e.reason = text_of(parts[7]), e.how = text_of(parts[8]);
   e.up = *up, e.down = *down, e.duration = std::chrono::microseconds(*us);

@@ -11,7 +11,8 @@ EntryKind kind_of(const LogEntry& e) {
   if (e.notice) return EntryKind::kNotice;
   if (e.open) return EntryKind::kOpen;
   if (e.host.empty() || e.method.starts_with("DNS ")) return EntryKind::kCheap;
-  return e.allowed ? EntryKind::kAllowed : EntryKind::kRefused;
+  // What fails is what somebody may ask for: a flood of it takes nothing from the refusals.
+  return e.allowed || e.failed ? EntryKind::kAllowed : EntryKind::kRefused;
 }
 
 LogEntry dropped_entry(std::uint64_t count) {
@@ -55,10 +56,12 @@ void Log::note_refusal(const LogEntry& entry) {
 
 void Log::add(LogEntry entry) {
   std::lock_guard lock(mutex_);
-  ++(entry.allowed ? stats_.allowed : stats_.blocked);
+  ++(entry.failed ? stats_.failed : entry.allowed ? stats_.allowed : stats_.blocked);
   if (!entry.host.empty() && (stats_.hosts.size() < kMostHosts || stats_.hosts.contains(entry.host))) ++stats_.hosts[entry.host];
-  if (!entry.allowed) note_refusal(entry);
+  if (!entry.allowed && !entry.failed) note_refusal(entry);
+  std::string failed = entry.failed && failures_.size() < kMostFailures && failures_.insert(entry.reason).second ? entry.reason : std::string();
   put(std::move(entry));
+  if (!failed.empty()) note(std::move(failed));
 }
 
 void Log::add_open(LogEntry entry) {
@@ -78,13 +81,12 @@ void Log::count_open(int change) {
   stats_.open += static_cast<std::uint64_t>(change);
 }
 
-void Log::count_failed() {
-  std::lock_guard lock(mutex_);
-  ++stats_.failed;
-}
-
 void Log::notice(std::string text) {
   std::lock_guard lock(mutex_);
+  note(std::move(text));
+}
+
+void Log::note(std::string text) {
   auto& list = stats_.notices;
   if (list.size() > kMostNotices || std::find(list.begin(), list.end(), text) != list.end()) return;
   if (list.size() == kMostNotices) text = "there is more to notice than is listed";
@@ -115,7 +117,7 @@ std::vector<Refusal> Log::refusals(std::chrono::system_clock::time_point since) 
   if (since.time_since_epoch().count() != 0)
     for (const auto& part : entries_)
       for (const auto& e : part)
-        if (!e.notice && !e.allowed && e.time >= since) ++here[{e.host, e.rule}];
+        if (!e.notice && !e.allowed && !e.failed && e.time >= since) ++here[{e.host, e.rule}];
   auto tell = [&](const Refusal& r) {
     if (r.count == 0 || r.last < since) return;
     out.push_back(r);
@@ -149,6 +151,7 @@ std::string log_json(const LogEntry& e) {
   w.field("host", std::string_view(e.host));
   w.field("port", e.port);
   w.field("allowed", e.allowed);
+  w.field("failed", e.failed);
   w.field("rule", std::string_view(e.rule));
   w.field("reason", std::string_view(e.reason));
   w.field("how", std::string_view(e.how));

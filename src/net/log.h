@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ struct LogEntry {
   std::uint64_t number = 0;      // from 1 on, in the order in which they were logged
   bool notice = false;           // no request: the reason says what was noticed
   bool open = false;             // has not ended, and moved so much so far; another entry tells of its end, and counts
+  bool failed = false;           // no rule was against it, but there was no address, nobody there, or no answer; `allowed` is false
 };
 
 enum class EntryKind : unsigned char { kAllowed, kRefused, kCheap, kNotice, kOpen };  // cheap: names and connections that were not heard
@@ -57,7 +59,6 @@ class Log {
   void add_open(LogEntry entry);  // of a request that takes its time
   void count_bytes(std::uint64_t up, std::uint64_t down);
   void count_open(int change);
-  void count_failed();
   void notice(std::string text);
   // Oldest first; only those that came after the one of that number.
   std::vector<LogEntry> entries(std::uint64_t after = 0) const;
@@ -68,14 +69,16 @@ class Log {
   Stats stats() const;
 
  private:
-  static constexpr std::size_t kMostHosts = 1000, kMostNotices = 100, kMostRefusals = 512;
+  static constexpr std::size_t kMostHosts = 1000, kMostNotices = 100, kMostRefusals = 512, kMostFailures = 4;
   void put(LogEntry entry);
   void note_refusal(const LogEntry& entry);
+  void note(std::string text);
   mutable std::mutex mutex_;
   std::size_t most_;
   std::array<std::deque<LogEntry>, kEntryKinds> entries_;
   std::uint64_t last_ = 0;
   std::vector<Refusal> refusals_;
+  std::set<std::string> failures_;  // the first few, which are noticed once each
   std::map<std::pair<std::string, std::string>, std::size_t> known_;  // host and rule; where in refusals_
   std::array<std::size_t, kEntryKinds> listed_{};
   Refusal unlisted_;

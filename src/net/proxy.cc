@@ -155,10 +155,9 @@ class ProxyImpl final : public Proxy, private Door {
     std::uint64_t most = limits.bytes != 0 ? limits.bytes - std::min(limits.bytes, total_) : ~std::uint64_t{0};
     return limits.bytes_per_second != 0 ? std::min(most, tokens_) : most;
   }
-  void spend(std::uint64_t up, std::uint64_t down) override {
-    total_ += up + down;
-    tokens_ -= std::min(tokens_, up + down);
-    log_->count_bytes(up, down);
+  void spend(std::uint64_t taken) override {
+    total_ += taken;
+    tokens_ -= std::min(tokens_, taken);
   }
 
   // The answer comes back in this thread, whichever the resolver uses.
@@ -205,7 +204,6 @@ class ProxyImpl final : public Proxy, private Door {
             "HTTP/1.1 503 Service Unavailable\r\nX-Hotcell-Reason: too many connections at once\r\nX-Hotcell-Rule: limit\r\n"
             "Content-Length: 0\r\nConnection: close\r\n\r\n";
         (void)!::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL);
-        log_->count_failed();
         log_->add({std::chrono::system_clock::now(), "TCP", "", 0, false, "limit", cat("more than ", limits.connections, " connections at once"),
                    "--network-connections", 0, 0, {}});
         continue;

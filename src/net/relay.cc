@@ -37,8 +37,14 @@ void Relay::drop(PipePool& pipes) {
 }
 
 bool Relay::flush(End& to, bool& broken) {
+  std::uint64_t unlimited = ~std::uint64_t{0};
+  return flush(to, broken, unlimited);
+}
+
+bool Relay::flush(End& to, bool& broken, std::uint64_t& budget) {
   while (!pending.empty()) {
-    ssize_t n = ::send(to.fd.get(), pending.data(), pending.size(), MSG_NOSIGNAL);
+    if (budget == 0) return false;
+    ssize_t n = ::send(to.fd.get(), pending.data(), static_cast<std::size_t>(std::min<std::uint64_t>(pending.size(), budget)), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       if (errno == EAGAIN) to.writable = false;
@@ -46,6 +52,7 @@ bool Relay::flush(End& to, bool& broken) {
       return false;
     }
     moved += static_cast<std::uint64_t>(n);
+    budget -= static_cast<std::uint64_t>(n);
     pending.erase(0, static_cast<std::size_t>(n));
   }
   return true;
@@ -95,7 +102,7 @@ Relay::Outcome Relay::move_by_splice(End& from, End& to, PipePool& pipes, std::u
 
 Relay::Outcome Relay::move(End& from, End& to, PipePool& pipes, std::uint64_t& budget) {
   bool broken = false;
-  if (!pending.empty() && (!to.writable || !flush(to, broken))) return broken ? Outcome::kBroken : Outcome::kWaiting;
+  if (!pending.empty() && (!to.writable || !flush(to, broken, budget))) return broken ? Outcome::kBroken : to.writable ? Outcome::kMore : Outcome::kWaiting;
   Outcome outcome = move_by_splice(from, to, pipes, budget);
   if (outcome == Outcome::kFinished && !to.write_done) {
     to.write_done = true;

@@ -32,8 +32,10 @@ class Relay {
   enum class Outcome : unsigned char { kWaiting, kMore, kFinished, kBroken };
   // Moves at most `budget` bytes (and takes from it), or until one side would block.
   Outcome move(End& from, End& to, PipePool& pipes, std::uint64_t& budget);
-  // `pending` alone; true: all of it is sent.
-  bool flush(End& to, bool& broken);
+  // `pending` alone, at most `budget` bytes of it; true: all of it is sent.
+  bool flush(End& to, bool& broken, std::uint64_t& budget);
+  bool flush(End& to, bool& broken);        // words of our own, which nobody has to pay for
+  bool holds() const { return in_pipe_ > 0; }  // what was taken from the budget and is on its way
   void drop(PipePool& pipes);
 
   std::string pending;

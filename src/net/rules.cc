@@ -89,8 +89,12 @@ Decision RuleSet::judge(const Host& host, std::uint16_t port) const {
   std::string shown = cat(host.bracketed(), ":", port);
   if (mode_ == RuleMode::kClosed) return deny("closed", cat(shown, " is refused: the network is closed"), "--network-rules allowlist");
   std::string_view inside = host.address ? inward(*host.address) : inward_name(host.name);
-  if (!inside.empty() && !private_allowed(host, host.address ? &*host.address : nullptr, port))
-    return deny_private(inside, shown, host.name);
+  if (!inside.empty() && !private_allowed(host, host.address ? &*host.address : nullptr, port)) {
+    Decision d = deny_private(inside, shown, host.name);
+    // Both are needed where there is a list: one says that it may be asked for, the other that it may lead inward.
+    if (mode_ == RuleMode::kAllowlist && find(allow_, host, port) == nullptr && !d.how.empty()) d.how = cat("--allow-domain ", host.name, " ", d.how);
+    return d;
+  }
   const auto* p = find(block_, host, port);
   if (p == nullptr && host.address) p = find_block(*host.address, port);
   if (p != nullptr)
@@ -139,10 +143,19 @@ Decision RuleSet::check_address(const Target& target, const Address& address, bo
   return {true, "address", cat(shown, " has the address ", address.text()), {}};
 }
 
-Decision check_text(const RuleSet& rules, std::string_view text) {
+Decision check_text(const RuleSet& rules, std::string_view text, const std::map<std::string, std::vector<Address>>& names, bool (*own)(const Address&)) {
   const bool bare_v6 = text.find('[') == text.npos && std::count(text.begin(), text.end(), ':') > 1;
   auto target = parse_authority(bare_v6 ? cat("[", text, "]") : std::string(text), 443);
-  return target.ok() ? rules.check(target.value()) : malformed(target.error());
+  if (!target.ok()) return malformed(target.error());
+  Decision decision = rules.check(target.value());
+  if (!decision.allowed) return decision;
+  const Host& host = target.value().host;
+  std::vector<Address> addresses;
+  if (host.address) addresses.push_back(*host.address);
+  else if (auto it = names.find(host.name); it != names.end()) addresses = it->second;
+  for (const auto& address : addresses)
+    if (Decision d = rules.check_address(target.value(), address, own != nullptr && own(address)); !d.allowed) return d;
+  return decision;
 }
 
 std::string decision_json(std::string_view host, const Decision& d) {

@@ -1,5 +1,6 @@
 // Who may be talked to. Pure: no file, no socket, no name is looked up in here.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,7 +55,10 @@ class RuleSet {
 
 Decision malformed(const Error& error);
 // A host as somebody writes it, with or without its port (443 then).
-Decision check_text(const RuleSet& rules, std::string_view text);
+// A host and perhaps a port, as a person writes them. Its address is checked as well where it is one, or is among `names`; `own`:
+// whether one is this machine's. Others are looked up when they are dialled.
+Decision check_text(const RuleSet& rules, std::string_view text, const std::map<std::string, std::vector<Address>>& names = {},
+                    bool (*own)(const Address&) = nullptr);
 std::string decision_json(std::string_view host, const Decision& decision);
 
 }  // namespace hotcell::net

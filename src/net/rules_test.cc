@@ -172,7 +172,7 @@ TEST(Rules, ARefusalNamesItsRuleAndTheWayOut) {
   EXPECT_EQ(d.rule, "*.evil.test");
   d = r.check({parse_host("10.0.0.1").value(), 443});
   EXPECT_EQ(d.rule, "private");
-  EXPECT_EQ(d.how, "--allow-private 10.0.0.1");
+  EXPECT_EQ(d.how, "--allow-domain 10.0.0.1 --allow-private 10.0.0.1") << "both are needed";
 }
 
 TEST(Rules, NamesAreLookedUpForPatternsWithAPort) {

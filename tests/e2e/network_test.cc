@@ -310,6 +310,12 @@ TEST_F(NetworkRun, ProxyCheckSaysWhatWouldHappen) {
   EXPECT_EQ(lines(called.out), 3u) << called.out;
   EXPECT_NE(called.out.find("(--allow-domain good.test.evil.test)"), std::string::npos) << called.out;
   EXPECT_NE(called.out.find("loopback addresses are out of reach"), std::string::npos) << called.out;
+  EXPECT_NE(called.out.find("(--allow-domain 127.0.0.1 --allow-private 127.0.0.1)"), std::string::npos) << called.out;
+  // Not the name alone: where it leads is known of those that are mapped.
+  called = hotcell({"proxy", "check", "--network-rules", "open", "--map-host", "in.test=10.0.0.1", "--map-host", "out.test=203.0.113.5", "in.test", "out.test"});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_TRUE(called.out.starts_with("refused  in.test:443 is refused: its address 10.0.0.1 is private network")) << called.out;
+  EXPECT_NE(called.out.find("allowed  out.test:443"), std::string::npos) << called.out;
 }
 
 TEST_F(NetworkRun, ProxyByItselfServesUntilItIsTold) {

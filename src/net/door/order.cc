@@ -10,7 +10,7 @@ void fields(Archive& a, DoorOrder& order) {
 }
 template <typename Archive>
 void fields(Archive& a, LogEntry& e) {
-  a(e.time, e.method, e.host, e.port, e.allowed, e.rule, e.reason, e.how, e.up, e.down, e.duration, e.number, e.notice, e.open);
+  a(e.time, e.method, e.host, e.port, e.allowed, e.rule, e.reason, e.how, e.up, e.down, e.duration, e.number, e.notice, e.open, e.failed);
 }
 template <typename Archive>
 void fields(Archive& a, Stats& s) {
