@@ -134,8 +134,11 @@ Result<int> show_log(const Parsed& parsed) {
   std::string text;
   for (std::size_t i = entries.size() - std::min(most, entries.size()); i < entries.size(); ++i) {
     const auto& [run, e] = entries[i];
-    if (parsed.has(Opt::kJson)) text += net::log_json(e) + "\n";
-    else if (e.notice) text += cat(utc_time(e.time), "  noticed  ", e.reason, "  ", run, "\n");
+    if (parsed.has(Opt::kJson)) {
+      text += "{\"run\":";
+      append_json_string(text, run);
+      text += cat(",", net::log_json(e).substr(1), "\n");
+    } else if (e.notice) text += cat(utc_time(e.time), "  noticed  ", e.reason, "  ", run, "\n");
     else
       text += cat(utc_time(e.time), "  ", e.open ? "open   " : e.failed ? "failed " : e.allowed ? "allowed" : "refused", "  ", e.method, " ", e.host, ":", e.port, "  ", e.rule, "  ", e.up, " up, ", e.down,
                   " down", e.allowed || e.how.empty() ? "" : cat("  (", e.how, ")"), "  ", run, "\n");
