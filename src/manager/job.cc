@@ -160,13 +160,17 @@ Result<void> set_network(const JobSpec& spec, const JobRules& rules, Policy& pol
   return narrow_network(spec, rules, network);
 }
 
-Result<void> take_secrets(Job& job) {
+Result<void> take_secrets(const JobRules& rules, Job& job) {
   if (job.spec.secrets.empty()) return {};
   if (job.policy.network.mode != NetworkMode::kProxy) return bad("secrets: they are put in by the proxy; ask for network proxy");
   TRY_SET(job.secrets, net::make_secrets(job.spec.secrets));
-  for (const auto& s : job.secrets)
+  for (const auto& s : job.secrets) {
+    // Here a secret allows nothing by itself: for a host that is not allowed anyway it would never be put in.
+    if (rules.check_domains)
+      if (auto fits = rules.check_domains({s.where.text()}, {}); !fits.ok()) return std::move(fits).error().context("secrets");
     if (job.spec.env.contains(s.name) || job.policy.env.set.contains(s.name))
       return bad(cat("secrets: ", s.name, " is among the variables of env, which the program sees as they are"));
+  }
   job.spec.secrets.clear();
   job.policy.warm = false;  // one that waits already has its environment
   return {};
@@ -239,7 +243,7 @@ Result<Job> make_job(JobSpec spec, const JobRules& rules) {
   if (!s.warm || s.tier == "strong") job.policy.warm = false;  // only native cells wait
   job.policy.rules.off.insert(job.policy.rules.off.end(), s.rules_off.begin(), s.rules_off.end());
   TRY(set_network(s, rules, job.policy));
-  TRY(take_secrets(job));
+  TRY(take_secrets(rules, job));
   // How long a run may take is the request's, so that waiting cells serve requests of every length.
   Nanoseconds wall = s.timeout.value_or(s.limits.wall.value_or(rules.default_timeout));
   if (s.limits.wall && *s.limits.wall > rules.max_timeout)

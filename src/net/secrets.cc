@@ -119,29 +119,4 @@ std::string path_with_secrets(std::string_view path, const std::vector<Secret>& 
   return out;
 }
 
-Scrub::Scrub(const std::vector<Secret>& secrets) {
-  for (const auto& s : secrets) pairs_.emplace_back(s.value, s.placeholder);
-  std::sort(pairs_.begin(), pairs_.end(), [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
-}
-
-std::string Scrub::push(std::string_view bytes) {
-  if (pairs_.empty()) return std::string(bytes);
-  std::string text = std::exchange(held_, {}).append(bytes);
-  std::size_t keep = 0;
-  for (const auto& [value, placeholder] : pairs_) {
-    text = replaced(text, value, placeholder);
-    for (std::size_t n = std::min(value.size() - 1, text.size()); n > keep; --n)
-      if (std::string_view(text).ends_with(std::string_view(value).substr(0, n))) keep = n;
-  }
-  held_ = text.substr(text.size() - keep);
-  text.resize(text.size() - keep);
-  return text;
-}
-
-std::string scrubbed(std::string_view text, const std::vector<Secret>& secrets) {
-  Scrub scrub(secrets);
-  std::string out = scrub.push(text);
-  return out += scrub.finish();  // in this order
-}
-
 }  // namespace hotcell::net

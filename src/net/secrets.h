@@ -4,10 +4,10 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "net/pattern.h"
+#include "net/scrub.h"
 
 namespace hotcell::net {
 
@@ -29,20 +29,5 @@ Result<Secret> known_secret(std::string_view name, std::string_view where, std::
 std::string with_secrets(std::string_view text, const std::vector<Secret>& secrets);
 // In the path and query of an address, where what is special is written with percent signs.
 std::string path_with_secrets(std::string_view path, const std::vector<Secret>& secrets);
-
-// Values become placeholders in a stream. What could be the beginning of one waits for the next piece.
-class Scrub {
- public:
-  Scrub() = default;
-  explicit Scrub(const std::vector<Secret>& secrets);
-  bool idle() const { return pairs_.empty(); }
-  std::string push(std::string_view bytes);
-  std::string finish() { return std::exchange(held_, {}); }
-
- private:
-  std::vector<std::pair<std::string, std::string>> pairs_;  // value, placeholder; the longest first
-  std::string held_;
-};
-std::string scrubbed(std::string_view text, const std::vector<Secret>& secrets);
 
 }  // namespace hotcell::net

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/strings.h"
 #include "e2e/cli.h"
 #include "e2e/json.h"
 #include "e2e/web_server.h"
@@ -167,6 +168,25 @@ TEST_F(NetworkSecrets, OverTlsWithAnAuthorityOfTheCellsOwn) {
   // A request with a body.
   text = secret(tls, "head -c 300000 /dev/zero | tr '\\0' x | curl -sS -H 'Expect:' --data-binary @- " + tls.url("good.test", "/headers") + " | wc -c");
   EXPECT_GT(std::atoi(text.c_str()), 300000) << text;
+}
+
+// What the proxy makes of the value, in base64 and with percent signs, comes back as the same of the placeholder. Without its
+// digits the output would not be cleaned of it once more; no placeholder has a 1.
+TEST_F(NetworkSecrets, EchoesOfWhatTheProxyWroteAreCleaned) {
+  WebServer tls(WebServer::Kind::kTls);
+  value = "p/w+d=1234567&x%zz";
+  for (const WebServer* server : {&web, &tls}) {
+    auto text = secret(*server, "for user in u us use; do curl -sS -D head -u \"$user:$TOKEN\" " + server->url("good.test", "/headers") +
+                                    " | sed -n 's/^Authorization: Basic //p' | base64 -di | tr -d 1; echo; done; echo \"$TOKEN\" | cut -c 3-; grep -ic content-length head");
+    EXPECT_EQ(text.find("234567"), std::string::npos) << text;
+    auto lines = split(text, '\n');
+    ASSERT_GE(lines.size(), 5u) << text;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(lines[i].ends_with(lines[3])) << text;
+    EXPECT_EQ(lines[4], "1") << text;
+    text = secret(*server, "curl -sS \"" + server->url("good.test", "/path?t=") + "$TOKEN\" -H \"X-T: $TOKEN\" | tr -d 1; echo; echo \"$TOKEN\"");
+    EXPECT_NE(server->asked().find("/path?t=p%2Fw%2Bd%3D1234567%26x%25zz"), std::string::npos) << server->asked() << text;
+    EXPECT_EQ(text.find("234567"), std::string::npos) << text;
+  }
 }
 
 // A host without a secret answers with its value: past the proxy nobody but us can take it out.

@@ -57,10 +57,6 @@ std::string in_json(const std::string& text) {
   return out.substr(1, out.size() - 2);
 }
 
-void replace_all(std::string& text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) text.replace(at, what.size(), by);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<CellSecrets>> Keeper::plan_secrets(const Ask& ask, bool bound, const Policy& policy, CellRecord& record) {
@@ -152,17 +148,20 @@ std::string Keeper::cleaned(const std::string& cell, std::string_view bytes) con
   return net::scrubbed(bytes, it->second->secrets->held);
 }
 
-// Whatever is told to anybody. What is JSON has some characters written in another way.
+// Whatever is told to anybody, of whichever cell.
 void Keeper::clean_told(Told& told) const {
-  for (const auto& [id, cell] : kept_) {
-    if (!cell->secrets) continue;
-    for (const auto& s : cell->secrets->held)
-      for (const std::string& value : {s.value, in_json(s.value)}) {
-        replace_all(told.text, value, s.placeholder);
-        for (auto& [name, field] : told.fields) replace_all(field, value, s.placeholder);
-        if (told.error) replace_all(told.error->message, value, s.placeholder);
-      }
-  }
+  std::vector<net::Secret> all;
+  for (const auto& [id, cell] : kept_)
+    if (cell->secrets) all.insert(all.end(), cell->secrets->held.begin(), cell->secrets->held.end());
+  if (all.empty()) return;
+  net::Scrub scrub(all);
+  auto clean = [&](std::string& text) {
+    text = scrub.push(text);
+    text += scrub.finish();
+  };
+  clean(told.text);
+  for (auto& [name, field] : told.fields) clean(field);
+  if (told.error) clean(told.error->message);
 }
 
 Result<std::shared_ptr<OutputRelay>> Keeper::relay_output(const Kept& cell, std::vector<sys::Fd>& client, ExecOrder& order, std::vector<sys::Fd>& program) {

@@ -158,6 +158,7 @@ void CellDoor::create(const Caller& caller, CellSpec spec, Done<std::string> don
   shape.network_mode = spec.job.network_mode;
   shape.allow_domains = spec.job.allow_domains;
   shape.block_domains = spec.job.block_domains;
+  shape.secrets = spec.job.secrets;
   shape.env = spec.job.env;
   auto job = make_job(std::move(shape), rules_());
   if (!job.ok()) return done(std::move(job).error());
