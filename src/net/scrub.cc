@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kSixBits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kHex = "0123456789abcdef";
-// The shortest secret that make_secret() takes has ten characters of base64 at every place: 60 bits that are not there by chance.
+// The shortest secret that make_secret() takes has ten characters of base64 at every place: 60 bits that are not there
+// by chance.
 constexpr std::size_t kShortestBase64 = 8;
 constexpr std::size_t kLongestEscape = 6;
 
@@ -20,11 +21,13 @@ bool is_plain(char c) { return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (
 bool introduces(char c) { return c == '%' || c == '\\' || c == '&'; }
 char standard(char c) { return c == '-' ? '+' : c == '_' ? '/' : c; }
 
-// How addresses, JSON and HTML write a character that is special to somebody. Not asked for letters and digits: nobody writes them so.
+// How addresses, JSON and HTML write a character that is special to somebody. Not asked for letters and digits: nobody
+// writes them so.
 std::vector<std::string> escapes_of(char c) {
   const auto n = static_cast<unsigned char>(c);
   const std::string hex = {kHex[n >> 4], kHex[n & 15]};
-  std::vector<std::string> out = {cat("%", hex), cat("%25", hex), cat("\\u00", hex), cat("\\x", hex), cat("\\", c), cat("&#x", hex, ";"), cat("&#", n, ";")};
+  std::vector<std::string> out = {cat("%", hex), cat("%25", hex),      cat("\\u00", hex), cat("\\x", hex),
+                                  cat("\\", c),  cat("&#x", hex, ";"), cat("&#", n, ";")};
   if (n < 100) out.push_back(cat("&#0", n, ";"));
   for (auto [name, of] : {std::pair{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}})
     if (of == c) out.emplace_back(name);
@@ -38,13 +41,16 @@ char Scrub::Form::as(char c) const { return base64 ? standard(c) : c; }
 Scrub::Scrub(const std::vector<Secret>& secrets) {
   for (const auto& s : secrets) {
     add_form({.text = s.value, .by = s.placeholder});
-    // What of base64 depends on the value alone. Of the character before it up to four bits are the first byte's; they stay, since
-    // that character may be gone when the rest comes.
+    // What of base64 depends on the value alone. Of the character before it up to four bits are the first byte's; they
+    // stay, since that character may be gone when the rest comes.
     for (std::size_t before = 0; before < 3; ++before) {
       const std::size_t first = (8 * before + 5) / 6, bits = 8 * (before + s.value.size()), count = bits / 6 - first;
       if (count < kShortestBase64) continue;
       const std::string pad(before, '\0'), text = base64(cat(pad, s.value)), by = base64(cat(pad, s.placeholder));
-      Form form{.text = text.substr(first, count), .by = by.substr(first, count), .base64 = true, .edge_bits = static_cast<unsigned>(bits % 6)};
+      Form form{.text = text.substr(first, count),
+                .by = by.substr(first, count),
+                .base64 = true,
+                .edge_bits = static_cast<unsigned>(bits % 6)};
       if (form.edge_bits != 0) {
         form.edge = static_cast<unsigned>(kSixBits.find(text[first + count])) >> (6 - form.edge_bits);
         form.edge_by = static_cast<unsigned>(kSixBits.find(by[first + count])) >> (6 - form.edge_bits);
@@ -56,15 +62,23 @@ Scrub::Scrub(const std::vector<Secret>& secrets) {
 
 void Scrub::add_form(Form form) {
   const std::string& text = form.text;
-  if (text.empty() || std::any_of(forms_.begin(), forms_.end(), [&](const Form& f) { return f.text == text && f.base64 == form.base64; })) return;
+  if (text.empty() || std::any_of(forms_.begin(), forms_.end(),
+                                  [&](const Form& f) { return f.text == text && f.base64 == form.base64; }))
+    return;
   form.fall.assign(text.size() + 1, -1);
   for (std::int32_t i = 0, j = -1; static_cast<std::size_t>(i) < text.size();) {
     while (j >= 0 && text[i] != text[j]) j = form.fall[j];
     ++i, ++j;
     form.fall[i] = static_cast<std::size_t>(i) < text.size() && text[i] == text[j] ? form.fall[j] : j;
   }
-  auto written = [&](char c) { return form.base64 && c == '+' ? std::string("+-") : form.base64 && c == '/' ? std::string("/_") : std::string(1, c); };
-  for (char c : written(text[0])) starts_[static_cast<unsigned char>(c)].push_back(static_cast<std::uint32_t>(forms_.size())), stirs_[static_cast<unsigned char>(c)] = true;
+  auto written = [&](char c) {
+    return form.base64 && c == '+'   ? std::string("+-")
+           : form.base64 && c == '/' ? std::string("/_")
+                                     : std::string(1, c);
+  };
+  for (char c : written(text[0]))
+    starts_[static_cast<unsigned char>(c)].push_back(static_cast<std::uint32_t>(forms_.size())),
+        stirs_[static_cast<unsigned char>(c)] = true;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (!is_plain(text[i]) && text.find(text[i]) == i)
       for (char c : written(text[i]))
@@ -95,8 +109,8 @@ std::string Scrub::finish() {
   return std::exchange(out_, {});
 }
 
-// Every way of reading is followed at once: in %41 somebody may mean one character or three, and a program chooses what stands
-// before its placeholder.
+// Every way of reading is followed at once: in %41 somebody may mean one character or three, and a program chooses what
+// stands before its placeholder.
 void Scrub::take(std::size_t at) {
   const char c = seen_[at];
   if (!edges_.empty()) mend(at);
@@ -120,7 +134,8 @@ void Scrub::take(std::size_t at) {
   live_.swap(next_);
   if (ended_.empty()) return;
   // The longest is written last: what is part of another one is not seen.
-  std::sort(ended_.begin(), ended_.end(), [&](auto a, auto b) { return forms_[a].text.size() < forms_[b].text.size(); });
+  std::sort(ended_.begin(), ended_.end(),
+            [&](auto a, auto b) { return forms_[a].text.size() < forms_[b].text.size(); });
   for (auto form : std::exchange(ended_, {})) {
     replace(forms_[form], at + 1);
     if (forms_[form].edge_bits != 0) edges_.push_back(form);
@@ -154,7 +169,8 @@ bool Scrub::spells(const Form& form, std::size_t i, std::size_t at, std::size_t 
   return found != spelled_.end() && form.as(found->second) == form.text[i];
 }
 
-// Where each of the first characters of a form begins, if the last of them ends at `end`; of several ways the one that begins first.
+// Where each of the first characters of a form begins, if the last of them ends at `end`; of several ways the one that
+// begins first.
 std::vector<std::size_t> Scrub::borders(const Form& form, std::size_t have, std::size_t end) const {
   struct Step {
     std::size_t at, next;
@@ -167,19 +183,21 @@ std::vector<std::size_t> Scrub::borders(const Form& form, std::size_t have, std:
       for (std::size_t size = 1; size <= std::min(kLongestEscape, steps[s].at); ++size) {
         const std::size_t at = steps[s].at - size;
         const auto here = steps.begin() + static_cast<std::ptrdiff_t>(last);
-        if (spells(form, i, at, size) && std::none_of(here, steps.end(), [&](const Step& o) { return o.at == at; })) steps.push_back({at, s});
+        if (spells(form, i, at, size) && std::none_of(here, steps.end(), [&](const Step& o) { return o.at == at; }))
+          steps.push_back({at, s});
       }
     layer = last;
   }
   if (layer == steps.size()) return {end};
-  auto first = std::min_element(steps.begin() + static_cast<std::ptrdiff_t>(layer), steps.end(), [](const Step& a, const Step& b) { return a.at < b.at; });
+  auto first = std::min_element(steps.begin() + static_cast<std::ptrdiff_t>(layer), steps.end(),
+                                [](const Step& a, const Step& b) { return a.at < b.at; });
   std::vector<std::size_t> out = {first->at};
   for (std::size_t s = first->next; out.size() <= have; s = steps[s].next) out.push_back(steps[s].at);
   return out;
 }
 
-// A character that was written in hexadecimal is so again. For other escapes there are none that mean a letter: letters, then, as
-// many as there were bytes.
+// A character that was written in hexadecimal is so again. For other escapes there are none that mean a letter:
+// letters, then, as many as there were bytes.
 void Scrub::replace(const Form& form, std::size_t end) {
   const auto at = borders(form, form.text.size(), end);
   for (std::size_t i = 0; i + 1 < at.size(); ++i) {
@@ -211,11 +229,14 @@ void Scrub::mend(std::size_t at) {
 
 std::size_t Scrub::needed_from() const {
   std::size_t out = seen_.size();
-  auto need = [&](std::uint32_t form, std::size_t have, std::size_t end) { out = std::min(out, borders(forms_[form], have, end).front()); };
+  auto need = [&](std::uint32_t form, std::size_t have, std::size_t end) {
+    out = std::min(out, borders(forms_[form], have, end).front());
+  };
   for (const auto& l : live_) need(l.form, l.have, seen_.size());
   for (const auto& mark : marks_) {
     const std::string piece = ascii_lower(std::string_view(seen_).substr(mark.at));
-    for (auto escape = spelled_.upper_bound(piece); escape != spelled_.end() && escape->first.starts_with(piece); ++escape) {
+    for (auto escape = spelled_.upper_bound(piece); escape != spelled_.end() && escape->first.starts_with(piece);
+         ++escape) {
       for (const auto& l : mark.live) {
         const Form& form = forms_[l.form];
         auto have = static_cast<std::int32_t>(l.have);
@@ -223,7 +244,8 @@ std::size_t Scrub::needed_from() const {
         if (have >= 0) need(l.form, static_cast<std::size_t>(have), mark.at);
       }
       for (auto form : starts_[static_cast<unsigned char>(escape->second)])
-        if (std::none_of(mark.live.begin(), mark.live.end(), [&](const Live& l) { return l.form == form; })) need(form, 0, mark.at);
+        if (std::none_of(mark.live.begin(), mark.live.end(), [&](const Live& l) { return l.form == form; }))
+          need(form, 0, mark.at);
     }
   }
   return out;

@@ -1,6 +1,6 @@
-// Values of secrets become placeholders in a stream, however it is cut, and nothing changes its length: as they are, in base64
-// at whatever place (Basic credentials), and with special characters written as addresses, JSON and HTML write them. Not what
-// somebody makes of a value in any other way: packed, hashed, reversed, spaced out, cut short.
+// Values of secrets become placeholders in a stream, however it is cut, and nothing changes its length: as they are, in
+// base64 at whatever place (Basic credentials), and with special characters written as addresses, JSON and HTML write
+// them. Not what somebody makes of a value in any other way: packed, hashed, reversed, spaced out, cut short.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,11 +24,12 @@ class Scrub {
 
  private:
   struct Form {
-    std::string text, by;            // as long as each other
-    bool base64 = false;             // of either alphabet; `text` is in the standard one
-    unsigned edge_bits = 0;          // of the value in the character behind it, whose other bits are somebody else's
+    std::string text, by;    // as long as each other
+    bool base64 = false;     // of either alphabet; `text` is in the standard one
+    unsigned edge_bits = 0;  // of the value in the character behind it, whose other bits are somebody else's
     unsigned edge = 0, edge_by = 0;
-    std::vector<std::int32_t> fall = {};  // Knuth, Morris and Pratt's: where to go on when the next character is another one
+    std::vector<std::int32_t> fall =
+        {};  // Knuth, Morris and Pratt's: where to go on when the next character is another one
     char as(char c) const;
   };
   struct Live {  // so many characters of a form have been seen
@@ -54,7 +55,7 @@ class Scrub {
   std::array<std::vector<std::uint32_t>, 256> starts_;  // the forms that begin with this character
   std::map<std::string, char> spelled_;                 // escapes, in small letters
   std::array<bool, 256> stirs_ = {}, second_ = {};      // what begins a form or an escape; what an escape goes on with
-  std::string seen_, out_;                              // from the first byte on that is needed: as it came, as it goes on
+  std::string seen_, out_;  // from the first byte on that is needed: as it came, as it goes on
   std::vector<Live> live_, next_;
   std::vector<Mark> marks_;
   std::vector<std::uint32_t> ended_, edges_;
