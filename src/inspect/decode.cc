@@ -481,6 +481,14 @@ std::string without_tags(std::string_view line) {
   std::string out;
   bool changed = false;
   for (std::size_t i = 0; i < line.size();) {
+    if (line[i] == '<' && line.substr(i, 4) == "<!--") {
+      std::size_t end = line.substr(0, i + 400).find("-->", i + 4);
+      if (end != line.npos) {
+        changed = true;
+        i = end + 3;
+        continue;
+      }
+    }
     std::size_t name = i + 1 + (i + 1 < line.size() && line[i + 1] == '/' ? 1 : 0);
     bool opens = line[i] == '<' && name < line.size() && ((line[name] >= 'a' && line[name] <= 'z') || (line[name] >= 'A' && line[name] <= 'Z'));
     std::size_t close = opens ? line.substr(0, i + 400).find_first_of("<>", i + 1) : line.npos;

@@ -27,7 +27,7 @@ bool is_real(std::string_view text, std::size_t at, int& quoted) {
     case '\b': return true;
     case '&': return (next == '#' || std::isalpha(static_cast<unsigned char>(next)) != 0) && text.substr(at, 12).find(';') != text.npos;
     case '\\': return next == 'n' || next == 'r' || next == 't' || next == 'u' || next == 'x' || next == 'U' || next == '"';
-    case '<': return next == '/';  // words with marks of their own: <b>ignore</b>
+    case '<': return next == '/' || text.substr(at, 4) == "<!--";  // words with marks of their own: <b>ignore</b>, ig<!-- -->nore
     case '%': return at + 2 < text.size() && is_hex_digit(next) && is_hex_digit(text[at + 2]);
     case '=': return at + 2 < text.size() && upper_hex(next) && upper_hex(text[at + 2]) && ++quoted >= 4;
     default: return true;
