@@ -480,12 +480,13 @@ std::string reversed_words(std::string_view s) {
 std::string without_tags(std::string_view line) {
   std::string out;
   bool changed = false;
+  std::size_t comment_end = 0;
   for (std::size_t i = 0; i < line.size();) {
     if (line[i] == '<' && line.substr(i, 4) == "<!--") {
-      std::size_t end = line.substr(0, i + 400).find("-->", i + 4);
-      if (end != line.npos) {
+      if (comment_end < i + 4) comment_end = line.find("-->", i + 4);  // looked for once, however many begin before it
+      if (comment_end != line.npos && comment_end < i + 400) {
         changed = true;
-        i = end + 3;
+        i = comment_end + 3;
         continue;
       }
     }

@@ -13,7 +13,7 @@ namespace hotcell::inspect {
 
 namespace {
 
-constexpr std::size_t kAhead = 1000;  // bytes before an address that say whether it is an image's
+constexpr std::size_t kAhead = 500;  // bytes before an address that say whether it is an image's
 constexpr std::size_t kAround = 600;  // bytes on each side of a sign that are read again
 
 bool is_hex_digit(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
@@ -177,9 +177,9 @@ void Examiner::take_url(const View& view, std::size_t at) {
   Address a = address_of(view.text.substr(from, 2000));
   if (a.host.empty() || is_local(a.host) || is_allowed(a.host, options_.allowed_domains)) return;
   std::string_view ahead = view.text.substr(from - std::min<std::size_t>(from, kAhead), std::min<std::size_t>(from, kAhead));
-  bool image = is_shown(ahead), talk = asks_for_the_talk(a.path.substr(0, a.path.find_first_of(" )\"'\n")));
-  bool drop = is_drop(a.host), data = talk || carries_something(a.path, image), name = carries_data(a.host);
-  if (!data && !name && !(drop && image)) return;
+  bool image = is_shown(ahead), drop = is_drop(a.host), data = carries_something(a.path, image), name = carries_data(a.host);
+  bool talk = !(image && data) && asks_for_the_talk(a.path.substr(0, a.path.find_first_of(" )\"'\n")));
+  if (!data && !talk && !name && !(drop && image)) return;
   InspectFinding f;
   f.kind = wants(InspectKind::kEgress) ? InspectKind::kEgress : InspectKind::kInjection;
   f.type = f.kind == InspectKind::kEgress ? "egress" : "prompt_injection";
