@@ -17,7 +17,9 @@ constexpr std::size_t kMostStrings = 100'000;
 
 class Walker {
  public:
-  Walker(std::string_view text, Examiner& examiner, std::vector<InspectFinding>& to) : text_(text), examiner_(examiner), to_(to) {}
+  // `keys` looks for secrets, whatever is asked for: a key stands in every path below it.
+  Walker(std::string_view text, Examiner& examiner, Examiner& keys, std::vector<InspectFinding>& to)
+      : text_(text), examiner_(examiner), keys_(keys), to_(to) {}
 
   Result<void> walk() {
     TRY(value(0));
@@ -100,8 +102,9 @@ class Walker {
       std::size_t begin = at_, size = path_.size();
       TRY_SET(std::string name, string());
       if (!take(':')) return bad("a colon is wanted");
-      path_ += cat(path_.empty() ? "" : ".", printable(name.substr(0, 100)));
-      if (name.size() > 20) found(name, begin);
+      const bool examined = !is_plain_name(name), secret = examined && holds_secret(name);
+      path_ += cat(path_.empty() ? "" : ".", printable(secret ? beginning_of(name) : name.substr(0, 100)));
+      if (examined) found(name, begin, secret);
       TRY(value(depth + 1));
       path_.resize(size);
       if (take('}')) return {};
@@ -122,13 +125,32 @@ class Walker {
     }
   }
 
+  // Too short for a key or a sentence, and of letters that do no harm: most names.
+  static bool is_plain_name(std::string_view name) {
+    return name.size() < 16 && std::all_of(name.begin(), name.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == ' ' || c == '$' || c == '@';
+    });
+  }
+
+  bool holds_secret(const std::string& name) {
+    std::vector<InspectFinding> here;
+    keys_.examine(name, 0, here);
+    return std::any_of(here.begin(), here.end(), [](const auto& f) { return f.kind == InspectKind::kSecrets && f.type != "not_examined"; });
+  }
+
+  // Enough to find it, too little to use it.
+  static std::string beginning_of(std::string_view secret) {
+    return cat(secret.substr(0, std::min<std::size_t>(secret.size() / 3, 12)), "...");
+  }
+
   // Argument 'a.b[1]': what (matched: '…').
-  void found(const std::string& text, std::size_t begin) {
+  void found(const std::string& text, std::size_t begin, bool secret = false) {
     std::vector<InspectFinding> here;
     examiner_.examine(text, 0, here);
     if (inspect::is_command_text(text)) examiner_.examine_command(text, inspect::CommandPlace::kTyped, here);
     inspect::tidy(here);
     for (auto& f : here) {
+      if (secret) f.snippet = beginning_of(text);  // whatever else was found in it
       f.message = cat("Argument '", path_, "': ", f.message, " (matched: '", printable(f.snippet.substr(0, 40)), "')");
       f.path = path_;
       f.offset = begin;
@@ -138,6 +160,7 @@ class Walker {
 
   std::string_view text_;
   Examiner& examiner_;
+  Examiner& keys_;
   std::vector<InspectFinding>& to_;
   std::size_t at_ = 0, strings_ = 0;
   std::string path_;
@@ -147,8 +170,13 @@ class Walker {
 
 Result<Inspection> inspect_arguments(std::string_view json, const InspectOptions& options) {
   TRY_SET(Examiner examiner, Examiner::create(options, Examiner::Source::kArgument));
+  InspectOptions secrets;
+  secrets.kinds = {};
+  secrets.kinds.add(InspectKind::kSecrets);
+  secrets.rules = options.rules;
+  TRY_SET(Examiner keys, Examiner::create(secrets, Examiner::Source::kArgument));
   std::vector<InspectFinding> findings;
-  TRY(Walker(json, examiner, findings).walk());
+  TRY(Walker(json, examiner, keys, findings).walk());
   Inspection result;
   result.findings = std::move(findings);
   return result;

@@ -62,7 +62,23 @@ Taken take(const Words& words, std::string_view letters, Names longs) {
   return t;
 }
 
-Reach to_host(std::string_view word, bool sends) { return {address_of(word).host, sends, false, false}; }
+Reach to_host(std::string_view word, bool sends, bool plain = false) { return {address_of(word).host, sends, false, false, plain}; }
+
+// https://host/v$VERSION/x.tgz is a download, https://host/?d=$DATA is not.
+Reach to_address(std::string_view word, bool sends) {
+  std::string_view path = address_of(word).path, query = path.substr(std::min(path.find_first_of("?#"), path.size()));
+  bool computed = path.find('\x01') != path.npos, filled = path.find('$') != path.npos;
+  Reach reach = to_host(word, sends || computed || filled, !sends && !computed && query.find('$') == query.npos);
+  std::string_view host = reach.host;
+  reach.version = std::count(host.begin(), host.end(), '.') == 2 && host.find_first_not_of("0123456789.") == host.npos && word.find('/') == word.npos;
+  return reach;
+}
+
+bool is_file_name(std::string_view word) {
+  for (std::string_view end : {".html", ".htm", ".xhtml", ".txt", ".md", ".xml", ".pdf", ".json", ".csv", ".log", ".gz", ".tgz", ".zip", ".php", ".xsl", ".nse", ".gnmap", ".nmap"})
+    if (word.ends_with(end)) return word.find("://") == word.npos && word.find('/') == word.npos;
+  return false;
+}
 
 // host:port:address and host:port:other:port say where the connection really goes.
 std::string_view third_part(std::string_view value) {
@@ -90,10 +106,15 @@ std::vector<Reach> curl(const Words& words, bool piped) {
     if (o.name == "-K" || o.name == "--config") out.push_back({"", sends, false, false});  // the addresses are in there
     else if (one_of(o.name, kHosts) && !o.value.empty()) out.push_back(to_host(o.value, sends));
     else if ((o.name == "--resolve" || o.name == "--connect-to") && !third_part(o.value).empty()) out.push_back(to_host(third_part(o.value), sends));
+  bool far = false;
   for (const auto& w : t.rest) {
-    auto path = address_of(w).path;
-    out.push_back(to_host(w, sends || path.find('$') != path.npos || path.find('\x01') != path.npos));
+    out.push_back(to_address(w, sends));
+    far = far || !is_local(out.back().host);
   }
+  // An allowed host that is asked for another one hands the request on.
+  for (const auto& o : t.options)
+    if (far && (o.name == "-H" || o.name == "--header") && (o.value.starts_with("Host:") || o.value.starts_with("host:")))
+      out.push_back(to_host(trim(std::string_view(o.value).substr(5)), sends, !sends));
   return out;
 }
 
@@ -104,10 +125,9 @@ std::vector<Reach> wget(const Words& words, bool) {
   static constexpr std::string_view kSending[] = {"--post-data", "--post-file", "--body-data", "--body-file"};
   Taken t = take(words, "oaeBiOtTwQPUlARDIX", kLongs);
   std::vector<Reach> out;
-  for (const auto& w : t.rest) {
-    auto path = address_of(w).path;
-    out.push_back(to_host(w, t.find(kSending) != nullptr || path.find('$') != path.npos || path.find('\x01') != path.npos));
-  }
+  for (const auto& w : t.rest) out.push_back(to_address(w, t.find(kSending) != nullptr));
+  static constexpr std::string_view kList[] = {"-i", "--input-file"};
+  if (t.find(kList) != nullptr) out.push_back({"", t.find(kSending) != nullptr, false, false});  // the addresses are in there
   static constexpr std::string_view kExecute[] = {"-e", "--execute"};
   if (const auto* e = t.find(kExecute); e != nullptr && e->find("proxy=") != e->npos) out.push_back(to_host(e->substr(e->find('=') + 1), true));
   return out;
@@ -142,13 +162,14 @@ std::vector<Reach> socat(const Words& words, bool) {
   return out;
 }
 
-std::vector<Reach> ssh(const Words& words, bool) {
+std::vector<Reach> ssh(const Words& words, bool piped) {
   static constexpr std::array<std::string_view, 0> kNone{};
   Taken t = take(words, "BbcDEeFIiJLlmOopQRSWw", kNone);
   std::vector<Reach> out;
   static constexpr std::string_view kJump[] = {"-J", "-W"};
   if (const auto* j = t.find(kJump)) out.push_back(to_host(*j, true));
-  if (!t.rest.empty()) out.push_back(to_host(t.rest[0], true));
+  static constexpr std::string_view kTunnel[] = {"-R", "-L", "-D", "-w", "-W"};
+  if (!t.rest.empty()) out.push_back(to_host(t.rest[0], true, !piped && t.find(kTunnel) == nullptr));
   return out;
 }
 
@@ -160,7 +181,9 @@ std::vector<Reach> copying(const Words& words, bool) {
   for (const auto& w : t.rest) {
     bool url = w.find("://") != w.npos, far = !url && w.find(':') != w.npos && w.find(':') < w.find('/') && w.find(':') > 1;
     bool login = words[0] == "sftp" && (w.find('@') != w.npos || looks_like_host(w));
-    if (url || far || login) out.push_back(to_host(url || login ? std::string_view(w) : std::string_view(w).substr(0, w.find(':')), true));
+    if (!url && !far && !login) continue;
+    bool fetches = words[0] != "sftp" && t.rest.size() > 1 && &w != &t.rest.back();  // what comes last is written to
+    out.push_back(to_host(url || login ? std::string_view(w) : std::string_view(w).substr(0, w.find(':')), true, fetches));
   }
   return out;
 }
@@ -174,6 +197,13 @@ std::vector<Reach> git(const Words& words, bool) {
     std::size_t url = w.find("://");
     bool setting = w.find("proxy") != w.npos || w.find("url.") != w.npos || w.find("insteadOf") != w.npos;
     if (setting && url != w.npos) out.push_back(to_host(w.substr(url + 3), true));
+    // git -c core.sshCommand="ssh host": it runs that instead.
+    std::string_view value = w.substr(std::min(w.find('='), w.size()));
+    if (!w.starts_with("core.sshCommand=") && !w.starts_with("core.sshcommand=") && !w.starts_with("core.gitProxy=")) return;
+    Words inner;
+    for (auto piece : split(value.substr(1), ' '))
+      if (!piece.empty()) inner.emplace_back(piece);
+    for (const Reach& reach : reaches_of(inner, true)) out.push_back(reach);
   };
   for (; at < words.size() && words[at].starts_with('-'); ++at)
     if (words[at] == "-c" || words[at] == "-C" || one_of(words[at], kLongs)) {
@@ -187,15 +217,24 @@ std::vector<Reach> git(const Words& words, bool) {
       turns(words[i]);
       if (words[i].find("proxy") != std::string::npos && i + 1 < words.size()) turns(cat("proxy=", words[i + 1]));
     }
+  if (words[at] == "send-email" || words[at] == "imap-send")
+    for (std::size_t i = at + 1; i < words.size(); ++i) {
+      std::string_view w = words[i];
+      static constexpr std::string_view kTo[] = {"--to", "--cc", "--bcc", "--smtp-server"};
+      if (!one_of(w.substr(0, w.find('=')), kTo)) continue;
+      std::string_view value = w.find('=') != w.npos ? w.substr(w.find('=') + 1) : i + 1 < words.size() ? std::string_view(words[i + 1]) : w.substr(w.size());
+      if (!value.empty()) out.push_back(to_host(value.substr(0, value.find('>')), true, true));
+    }
   static constexpr std::string_view kWords[] = {"push", "clone", "fetch", "pull", "ls-remote", "remote", "archive", "submodule", "send-pack", "bundle"};
   if (!one_of(words[at], kWords)) return out;
-  bool sends = words[at] == "push" || words[at] == "remote" || words[at] == "send-pack";
+  bool notes = words[at] == "remote";  // sends nothing yet; every new repository's page says to do it
+  bool sends = words[at] == "push" || words[at] == "send-pack" || notes;
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     std::string_view w = words[i];
     if (w.starts_with("--") && w.find('=') != w.npos) w.remove_prefix(w.find('=') + 1);
     bool scp_like = w.find('@') != w.npos && w.find(':') != w.npos && w.find(':') < w.find('/') && w.find('@') < w.find(':');
-    if (w.find("://") != w.npos && !w.starts_with("file:")) out.push_back(to_host(w, sends));
-    else if (scp_like) out.push_back(to_host(w.substr(0, w.find(':')), sends));
+    if (w.find("://") != w.npos && !w.starts_with("file:")) out.push_back(to_host(w, sends, notes));
+    else if (scp_like) out.push_back(to_host(w.substr(0, w.find(':')), sends, notes));
   }
   return out;
 }
@@ -241,7 +280,7 @@ std::vector<Reach> buckets(const Words& words, bool) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i];
     bool bucket = w.starts_with("s3://") || w.starts_with("gs://");
-    bool remote = words[0] == "rclone" && w.find(':') != w.npos && w.find(':') > 1 && w[0] != '-';
+    bool remote = words[0] == "rclone" && w.find(':') != w.npos && w.find(':') > 0 && w[0] != '-';
     if (!(bucket || remote || w.find("://") != w.npos) || i < 2) continue;
     // A bucket is a host of its provider; where a remote of rclone leads stands in its configuration.
     std::string host = remote ? std::string() : address_of(w).host;
@@ -276,20 +315,54 @@ std::vector<Reach> ping(const Words& words, bool) {
   return carries_data(host) ? std::vector<Reach>{{host, false, true, false}} : std::vector<Reach>{};
 }
 
-std::vector<Reach> openssl(const Words& words, bool) {
+std::vector<Reach> openssl(const Words& words, bool piped) {
   static constexpr std::string_view kLongs[] = {"-connect", "-servername", "-proxy", "-host", "-port", "-CAfile", "-cert", "-key"};
   if (words.size() < 2 || words[1] != "s_client") return {};
   Taken t = take(words, "", kLongs);
   static constexpr std::string_view kHosts[] = {"-connect", "-host", "-proxy"};
   const auto* host = t.find(kHosts);
   if (host == nullptr && t.rest.size() < 2) return {};
-  return {to_host(host != nullptr ? *host : t.rest[1], true)};
+  return {to_host(host != nullptr ? *host : t.rest[1], true, !piped)};
 }
 
-std::vector<Reach> logging_in(const Words& words, bool) {
+std::vector<Reach> logging_in(const Words& words, bool piped) {
   for (std::size_t i = 1; i < words.size(); ++i)
-    if (words[i][0] != '-' && looks_like_host(words[i])) return {to_host(words[i], true)};
+    if (words[i][0] != '-' && looks_like_host(words[i])) return {to_host(words[i], true, words[0] == "telnet" && !piped)};
   return {};
+}
+
+// lynx HOST, nmap HOST: a word that can be a host and is no file.
+std::vector<Reach> looking_at(const Words& words, bool piped) {
+  static constexpr std::string_view kLongs[] = {"-oN", "-oX", "-oG", "-oA", "-iL", "-p", "--script", "--dns-servers", "-cfg", "-o", "-T"};
+  std::vector<Reach> out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[0] == "nmap" && one_of(words[i], kLongs)) ++i;
+    else if (!words[i].empty() && words[i][0] != '-' && words[i][0] != '/' && words[i][0] != '.' && looks_like_host(words[i]) && !is_file_name(words[i]) &&
+             !words[i].starts_with("file:")) out.push_back(to_address(words[i], piped));
+  }
+  return out;
+}
+
+// go get host/module: a module is named by where it is.
+std::vector<Reach> go(const Words& words, bool) {
+  if (words.size() < 3 || !(words[1] == "get" || words[1] == "install" || words[1] == "run")) return {};
+  std::vector<Reach> out;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    std::string_view w = words[i], module = w.substr(0, w.find('@'));
+    if (w.empty()) continue;
+    bool far = module.find('/') != w.npos && w[0] != '-' && w[0] != '.' && w[0] != '/' && !module.ends_with(".go") && looks_like_host(module);
+    if (far && (words[1] != "run" || module.size() < w.size())) out.push_back(to_host(module, false));
+    if (words[1] == "run" && w[0] != '-') break;  // the rest is the program's
+  }
+  return out;
+}
+
+// apt -o …::Proxy=http://host: everything comes from there.
+std::vector<Reach> apt(const Words& words, bool) {
+  std::vector<Reach> out;
+  for (const auto& w : words)
+    if (auto at = w.find("Proxy="); at != w.npos && w.find("://", at) != w.npos) out.push_back(to_host(std::string_view(w).substr(at + 6), false));
+  return out;
 }
 
 std::vector<Reach> http_client(const Words& words, bool) {
@@ -307,13 +380,14 @@ std::vector<Reach> mail(const Words& words, bool) {
 }
 
 // mysql -h HOST, psql --host=HOST, redis-cli -h HOST, logger -n HOST, whois -h HOST
-std::vector<Reach> by_option(const Words& words, bool) {
+std::vector<Reach> by_option(const Words& words, bool piped) {
   static constexpr std::string_view kLongs[] = {"--host", "--server", "--username", "--password", "--port", "--command", "--execute", "--dbname"};
   Taken t = take(words, words[0] == "logger" ? "nPptf" : "hHpPUucedDn", kLongs);
   static constexpr std::string_view kHost[] = {"-h", "-H", "--host", "--server"}, kLogger[] = {"-n", "--server"};
   const auto* host = words[0] == "logger" ? t.find(kLogger) : t.find(kHost);
   if (host == nullptr || host->empty()) return any_url(words, true);
-  return {to_host(*host, true)};
+  static constexpr std::string_view kDoes[] = {"-e", "-c", "--command", "--execute"};
+  return {to_host(*host, true, !piped && words[0] != "logger" && words[0] != "redis-cli" && t.find(kDoes) == nullptr)};
 }
 
 // smbclient //HOST/share, mount -t nfs HOST:/x
@@ -357,7 +431,8 @@ constexpr Program kPrograms[] = {
     {" mysql mysqldump mariadb psql pg_dump redis-cli mongo mongosh ldapsearch logger whois ", by_option},
     {" ngrok cloudflared chisel iodine croc wormhole magic-wormhole az ", tunnels}, {" dig nslookup host drill kdig delv getent resolvectl ", asking}, {" deno bun ", any_url}, {" ping ping6 hping3 ", ping},
     {" openssl ", openssl}, {" ftp tftp lftp telnet ncftpput ", logging_in}, {" http https xh httpie ", http_client},
-    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel lynx links w3m elinks fetch certutil svn hg ", any_url}, {" pip pip3 ", installing},
+    {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel fetch certutil svn hg npx pnpx bunx uvx pipx ", any_url},
+    {" lynx links w3m elinks nmap ", looking_at}, {" go ", go}, {" apt apt-get ", apt}, {" pip pip3 ", installing},
     {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", any_url},
 };
 
@@ -371,6 +446,12 @@ const Program* find_program(std::string_view name) {
 }  // namespace
 
 bool reaches_network(std::string_view program) { return !program.empty() && find_program(program) != nullptr; }
+
+bool takes_addresses(std::string_view program) {
+  static constexpr std::string_view kNames[] = {"curl", "wget", "wget2", "aria2c", "axel", "nc", "ncat", "netcat", "socat", "ssh", "scp", "sftp", "rsync", "dig",
+                                                "nslookup", "host", "drill", "kdig", "telnet", "ftp", "lftp", "http", "https", "xh", "lynx", "w3m", "mail", "mailx"};
+  return one_of(program, kNames);
+}
 
 std::vector<Reach> reaches_of(const Words& words, bool piped) {
   if (words.empty() || words[0].empty()) return {};

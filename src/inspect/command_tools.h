@@ -11,6 +11,8 @@ struct Reach {
   bool sends = false;  // it carries data, not only asks
   bool dns = false;    // a question to a name server
   bool shell = false;  // it hands a shell to the other side
+  bool plain = false;  // it could send, but nothing in its words does: ssh host, scp host:file .
+  bool version = false;  // "curl 7.88.0": an address only where somebody runs it
 };
 
 using Words = std::vector<std::string>;
@@ -18,6 +20,8 @@ using Words = std::vector<std::string>;
 // `words[0]` is the program without its folder; unknown programs reach nothing. `piped`: something is written to its input.
 std::vector<Reach> reaches_of(const Words& words, bool piped);
 bool reaches_network(std::string_view program);
+// Whose words are addresses: xargs curl. What xargs git add is given are files.
+bool takes_addresses(std::string_view program);
 
 // Code of other languages in a word: python -c, perl -e …
 bool is_interpreter(std::string_view program);

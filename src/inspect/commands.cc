@@ -183,18 +183,74 @@ class Walk {
     return k > 1 && std::find(kFlags.begin(), kFlags.end(), words[k - 1]) != kFlags.end() && !reaches_network(words[k]);
   }
 
+  // ssh host < file; </dev/null is nothing.
+  static bool is_fed(const ShellScript& s, const ShellNode& node, const Variables& variables) {
+    for (ShellId i = node.redirects; i < node.redirects + node.redirect_count; ++i) {
+      const ShellRedirect& r = s.redirects[i];
+      if (r.op == ShellRedirectOp::kHereDocument || r.op == ShellRedirectOp::kHereString) return true;
+      if (r.op == ShellRedirectOp::kRead && r.target != kNoShell && expand(s, r.target, variables) != "/dev/null") return true;
+    }
+    return false;
+  }
+
   static bool is_piped(const ShellScript& s, ShellId n) {
     ShellId parent = s.nodes[n].parent;
     if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
     return n != parent + 1;  // not the first of its pipeline
   }
 
-  // curl … | sh
+  // The words of a command that may run what it is given, without sudo and the like; empty for any other.
+  static Words running_words(const ShellScript& s, const ShellNode& node, const Variables& variables) {
+    Words words;
+    if (node.kind != ShellNodeKind::kSimple) return words;
+    for (ShellId i = 0; i < std::min<ShellId>(node.word_count, 8); ++i) words.push_back(expand(s, node.words + i, variables));
+    unwrap(words);
+    bool runs = !words.empty() && (is_shell(words[0]) || is_interpreter(words[0]) || words[0] == "eval" || words[0] == "source" || words[0] == ".");
+    return runs ? words : Words{};
+  }
+  // What such a command runs: its first word that is no flag. `-c` and the code behind it are flags here and code.
+  static std::string code_of(const Words& words) {
+    auto operand = std::find_if(words.begin() + 1, words.end(), [](const auto& w) { return !w.starts_with('-') || w == "-"; });
+    return operand == words.end() ? std::string() : *operand;
+  }
+
+  // curl … | sh, sh -c "$(curl …)", bash <(curl …); not curl … | python3 -m json.tool
   static bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
     ShellId parent = s.nodes[n].parent;
-    if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
-    for (ShellId k = n + 1; k < s.nodes[parent].after; ++k)
-      if (s.nodes[k].kind == ShellNodeKind::kSimple && s.nodes[k].word_count > 0 && is_shell(expand(s, s.nodes[k].words, variables))) return true;
+    if (parent != kNoShell && s.nodes[parent].kind == ShellNodeKind::kPipeline)
+      for (ShellId k = n + 1; k < s.nodes[parent].after; ++k) {
+        Words words = running_words(s, s.nodes[k], variables);
+        if (!words.empty() && (is_shell(words[0]) || (is_interpreter(words[0]) && (words.size() == 1 || words[1] == "-")))) return true;
+      }
+    for (int depth = 0; parent != kNoShell && depth < 16; ++depth, parent = s.nodes[parent].parent) {
+      Words words = running_words(s, s.nodes[parent], variables);
+      if (!words.empty() && code_of(words).find('\x01') != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  static std::string_view file_of(std::string_view word) {
+    word = word.substr(0, word.find_first_of("?#"));
+    return word.substr(word.rfind('/') == word.npos ? 0 : word.rfind('/') + 1);
+  }
+
+  // curl -o x https://…; sh x: what was fetched is run further on.
+  static bool is_run_later(const ShellScript& s, ShellId n, Words fetch, const Variables& variables) {
+    constexpr int kNear = 64;  // commands that are looked at
+    const ShellNode& from = s.nodes[n];
+    for (ShellId i = from.redirects; i < from.redirects + from.redirect_count; ++i)
+      if (s.redirects[i].op == ShellRedirectOp::kWrite && s.redirects[i].target != kNoShell) fetch.push_back(expand(s, s.redirects[i].target, variables));
+    int seen = 0;
+    for (ShellId k = from.after; k < s.nodes.size() && seen < kNear; ++k) {
+      const ShellNode& node = s.nodes[k];
+      if (node.kind != ShellNodeKind::kSimple || node.word_count == 0) continue;
+      ++seen;
+      Words words = running_words(s, node, variables);
+      std::string run = words.empty() ? expand(s, node.words, variables) : code_of(words);
+      if (words.empty() && run.find('/') == run.npos) continue;
+      std::string_view file = file_of(run);
+      if (file.size() >= 2 && std::any_of(fetch.begin() + 1, fetch.end(), [&](const auto& w) { return !w.starts_with('-') && file_of(w) == file; })) return true;
+    }
     return false;
   }
 
@@ -233,17 +289,23 @@ class Walk {
     // https_proxy=http://… curl …: everything goes that way.
     for (ShellId i = node.assignments; i < node.assignments + node.assignment_count; ++i) {
       std::string_view name = s.assignments[i].name;
+      if (name == "GIT_SSH_COMMAND" && s.assignments[i].value != kNoShell) read(expand(s, s.assignments[i].value, variables), depth + 1, place);
       if (s.assignments[i].value == kNoShell || !(name.ends_with("_proxy") || name.ends_with("_PROXY")) || name.starts_with("no") || name.starts_with("NO")) continue;
       std::string to = expand(s, s.assignments[i].value, variables);
       if (reaches_network(words[0]) && !to.empty()) report({address_of(to).host, true, false, false}, name, sensitive, place);
     }
     inner_code(s, node, variables, words, sensitive, depth, place);
     auto reaches = reaches_of(words, piped);
-    if (reaches.empty() && more_words && reaches_network(words[0])) reaches.push_back({"", true, false, false});
-    const std::size_t before = to_.size();
-    for (const Reach& reach : reaches) report(reach, words[0], sensitive, place);
-    if (to_.size() > before && feeds_shell(s, n, variables))
-      for (std::size_t i = before; i < to_.size(); ++i) to_[i].runs = true;
+    if (reaches.empty() && more_words && takes_addresses(words[0])) reaches.push_back({"", true, false, false});
+    if (reaches.empty()) return decoded_pipe(s, n, variables, words, depth, place);
+    const bool runs = feeds_shell(s, n, variables), fed = is_fed(s, node, variables);
+    const bool later = place_ == CommandPlace::kShown && !runs && is_run_later(s, n, words, variables);
+    for (Reach& reach : reaches) {
+      reach.plain = reach.plain && !fed;
+      const std::size_t before = to_.size();
+      report(reach, words[0], sensitive, place, runs || later);
+      if (to_.size() > before) to_.back().runs = runs;
+    }
     decoded_pipe(s, n, variables, words, depth, place);
   }
 
@@ -317,20 +379,23 @@ class Walk {
     }
   }
 
-  void report(const Reach& reach, std::string_view how, bool sensitive, std::pair<std::size_t, std::size_t> place) {
+  void report(const Reach& reach, std::string_view how, bool sensitive, std::pair<std::size_t, std::size_t> place, bool runs = false) {
     const std::string& host = reach.host;
     bool unknown = host.empty() || host.front() == '$' || host == "\x01";
     if (!unknown && is_local(host)) return;
     if (!unknown && is_allowed(host, allowed_)) return;
-    if (!unknown && place_ != CommandPlace::kToRun && !looks_like_host(host)) return;
+    if (!unknown && place_ != CommandPlace::kToRun && (reach.version || !looks_like_host(host))) return;
     std::string where = unknown ? "a host that cannot be told" : cat("'", printable(host.substr(0, 100)), "', which is not allowed");
     ThreatLevel level = ThreatLevel::kLow;
     std::string_view why;
     bool hidden = !unknown && (is_disguised_ip(host));
     bool data = !unknown && carries_data(host);
-    // git clone URL takes and brings nothing; it is what half of all instructions begin with.
-    bool only_takes = place_ == CommandPlace::kTyped && how == "git" && !reach.sends;
+    // git clone URL, curl -o x URL take and bring nothing: it is what half of all instructions and of all build logs begin with.
+    const bool shown = place_ == CommandPlace::kShown;
+    bool only_takes = (shown || (place_ == CommandPlace::kTyped && how == "git")) && (!reach.sends || (shown && reach.plain)) && !runs;
     if (place_ != CommandPlace::kMentioned && !only_takes) level = reach.dns && !data ? ThreatLevel::kMedium : ThreatLevel::kHigh;
+    if (shown && (hidden || data)) level = ThreatLevel::kHigh;
+    if (shown && runs) why = "; what it fetches is run";
     if (hidden) level = std::max(level, ThreatLevel::kMedium), why = "; the address is disguised";
     if (data && (reach.dns || reach.sends || only_takes)) level = std::max(level, ThreatLevel::kMedium), why = "; its name carries data";
     if (!unknown && is_drop(host)) level = std::max(level, reach.sends ? ThreatLevel::kHigh : ThreatLevel::kMedium), why = "; anybody can read there what is left";

@@ -12,7 +12,8 @@ namespace hotcell::inspect {
 
 enum class CommandPlace : std::uint8_t {
   kToRun,     // somebody is about to run it: every host that is not allowed counts
-  kTyped,     // a text that is a command: the same, for words that can be hosts
+  kTyped,     // an argument that is a command: the same, for words that can be hosts
+  kShown,     // a text or an output that begins with a command: what only fetches from a plain host does not count
   kMentioned  // it stands in a text, where commands are explained: only what carries data out counts
 };
 

@@ -480,7 +480,16 @@ std::string reversed_words(std::string_view s) {
 std::string without_tags(std::string_view line) {
   std::string out;
   bool changed = false;
+  std::size_t comment_end = 0;
   for (std::size_t i = 0; i < line.size();) {
+    if (line[i] == '<' && line.substr(i, 4) == "<!--") {
+      if (comment_end < i + 4) comment_end = line.find("-->", i + 4);  // looked for once, however many begin before it
+      if (comment_end != line.npos && comment_end < i + 400) {
+        changed = true;
+        i = comment_end + 3;
+        continue;
+      }
+    }
     std::size_t name = i + 1 + (i + 1 < line.size() && line[i + 1] == '/' ? 1 : 0);
     bool opens = line[i] == '<' && name < line.size() && ((line[name] >= 'a' && line[name] <= 'z') || (line[name] >= 'A' && line[name] <= 'Z'));
     std::size_t close = opens ? line.substr(0, i + 400).find_first_of("<>", i + 1) : line.npos;

@@ -32,7 +32,7 @@ std::string rot(std::string_view s, int by);
 std::string atbash(std::string_view s);
 std::string reversed(std::string_view s);
 std::string reversed_words(std::string_view s);  // each for itself
-std::string without_tags(std::string_view line);  // <b>, </b>; empty when there are none
+std::string without_tags(std::string_view line);  // <b>, </b>, <!-- … -->; empty when there are none
 std::string from_leet(std::string_view s);
 
 }  // namespace hotcell::inspect

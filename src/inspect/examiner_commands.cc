@@ -85,7 +85,7 @@ void Examiner::take_commands(const View& view, const std::vector<std::size_t>& f
 void Examiner::examine_command(std::string_view text, CommandPlace place, std::vector<InspectFinding>& to) {
   if (!wants(InspectKind::kEgress)) return;
   std::vector<EgressHit> hits;
-  std::string_view script = place == CommandPlace::kTyped ? without_prompt(text) : text;
+  std::string_view script = place == CommandPlace::kToRun ? text : without_prompt(text);
   find_egress(script, place, options_.allowed_domains, hits);
   std::size_t skipped = static_cast<std::size_t>(script.data() - text.data());
   for (const EgressHit& h : hits)

@@ -1,6 +1,7 @@
 // Other ways to read a piece of text, and addresses that carry something.
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/strings.h"
 #include "inspect/examiner.h"
@@ -12,6 +13,7 @@ namespace hotcell::inspect {
 
 namespace {
 
+constexpr std::size_t kAhead = 500;  // bytes before an address that say whether it is an image's
 constexpr std::size_t kAround = 600;  // bytes on each side of a sign that are read again
 
 bool is_hex_digit(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
@@ -25,37 +27,128 @@ bool is_real(std::string_view text, std::size_t at, int& quoted) {
     case '\b': return true;
     case '&': return (next == '#' || std::isalpha(static_cast<unsigned char>(next)) != 0) && text.substr(at, 12).find(';') != text.npos;
     case '\\': return next == 'n' || next == 'r' || next == 't' || next == 'u' || next == 'x' || next == 'U' || next == '"';
-    case '<': return next == '/';  // words with marks of their own: <b>ignore</b>
+    case '<': return next == '/' || text.substr(at, 4) == "<!--";  // words with marks of their own: <b>ignore</b>, ig<!-- -->nore
     case '%': return at + 2 < text.size() && is_hex_digit(next) && is_hex_digit(text[at + 2]);
     case '=': return at + 2 < text.size() && upper_hex(next) && upper_hex(text[at + 2]) && ++quoted >= 4;
     default: return true;
   }
 }
 
-// A value that is no value yet, or one that somebody encoded.
-bool carries_something(std::string_view path) {
-  path = path.substr(0, path.find_first_of(" )\"'>\n"));  // what follows the address is not its query
-  auto query = path.find_first_of("?#");
-  if (query == path.npos) return false;
-  std::string_view rest = path.substr(query + 1);
-  auto equals = rest.find('=');
-  std::string_view value = equals == rest.npos ? rest : rest.substr(equals + 1);
-  if (value.empty()) return false;
-  for (std::string_view sign : {"{", "[", "<", "$", "%7B", "%5B", "\x01"})
-    if (value.find(sign) != value.npos) return true;
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](auto w) { return text.find(w) != text.npos; });
+}
+
+std::string lowered(std::string_view text) {
   std::string low;
-  for (char c : value.substr(0, 200)) low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (std::string_view word : {"secret", "base64", "api_key", "apikey", "password", "conversation", "system_prompt", "data_here", "your_data",
-                                "user_data", "summary", "chat_history", "content_here"})
-    if (low.starts_with(word) || (low.size() < 40 && low.find(word) != low.npos)) return true;
-  std::size_t run = 0;
-  while (run < value.size() && (std::isalnum(static_cast<unsigned char>(value[run])) != 0 || std::strchr("+/-_", value[run]) != nullptr)) ++run;
-  if (run >= 20) {
-    std::vector<Layer> layers;
-    find_encoded_runs(value.substr(0, run), 4096, layers);
-    return !layers.empty();
+  for (char c : text.substr(0, 400)) low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return low;
+}
+
+// A place that is to be filled with what the reader was told: {{conversation}}, <system_prompt>, and no {conversation_id}.
+bool asks_for_the_talk(std::string_view path) {
+  std::string low = lowered(path);
+  for (std::string_view word : {"conversation", "chat_history", "chathistory", "chat-history", "system_prompt", "systemprompt", "system-prompt", "user_data", "user-data"})
+    for (std::size_t at = low.find(word); at != low.npos; at = low.find(word, at + 1)) {
+      std::size_t from = at, end = at + word.size();
+      while (from > 0 && (std::isalnum(static_cast<unsigned char>(low[from - 1])) != 0 || std::strchr("_- ", low[from - 1]) != nullptr)) --from;
+      bool opened = from > 0 && (std::strchr("{[<$", low[from - 1]) != nullptr || std::string_view(low).substr(0, from).ends_with("%7b"));
+      std::string_view rest = std::string_view(low).substr(end);
+      if (opened && !rest.starts_with("id") && !rest.starts_with("_id") && !rest.starts_with("-id") && !rest.starts_with("_url")) return true;
+    }
+  return false;
+}
+
+// Calls for each piece of `all` between `signs`, with what follows its first =; true as soon as one says so.
+template <typename Carries>
+bool any_value(std::string_view all, std::string_view signs, Carries&& carries) {
+  while (!all.empty()) {
+    std::size_t end = std::min(all.find_first_of(signs), all.size());
+    std::string_view piece = all.substr(0, end);
+    std::size_t equals = piece.find('=');
+    // The = at the end of base64 has no name before it.
+    bool padding = equals != piece.npos && equals >= 12 && (equals + 1 == piece.size() || piece[equals + 1] == '=' || piece[equals + 1] == '.');
+    if (carries(piece.substr(equals == piece.npos || padding ? 0 : equals + 1))) return true;
+    all.remove_prefix(std::min(end + 1, all.size()));
   }
   return false;
+}
+
+// Something that somebody wrote, encoded. Random bytes are no UTF-8 without control characters: fifteen of them by one
+// chance in millions, so hashes, ids and signatures pass. What services encode themselves passes by its form: an address
+// (of an image behind a proxy, gid://…), a signed token, and JSON beside other parameters unless it names a secret.
+bool carries_text(std::string_view value, bool alone, int depth) {
+  std::size_t run = 0;
+  while (run < value.size() && (std::isalnum(static_cast<unsigned char>(value[run])) != 0 || std::strchr("+/-_", value[run]) != nullptr)) ++run;
+  if (run < 20 || value.substr(0, run).find_first_not_of("0123456789") == value.npos) return false;
+  if (value.starts_with("eyJ") && value.substr(run).starts_with(".eyJ")) return false;
+  std::vector<Layer> layers;
+  find_encoded_runs(value.substr(0, run), 4096, layers);
+  for (const Layer& layer : layers) {
+    std::string_view text = layer.text;
+    bool plain = is_valid_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7F;
+    });
+    if (!plain || !(layer.name == "base64" || layer.name == "base32" || layer.name == "hex")) continue;
+    std::size_t scheme = text.substr(0, 16).find("://");
+    if (scheme != text.npos && scheme > 1 && text.substr(0, scheme).find(' ') == text.npos) {
+      std::string_view query = text.substr(std::min(text.find('?'), text.size()));
+      if (depth == 0 && any_value(query, "?&;#", [](auto inner) { return carries_text(inner, false, 1); })) return true;
+      continue;
+    }
+    bool json = text.starts_with("{\"") || text.starts_with("[\"") || text.starts_with("[{");
+    if (!json || alone) return true;
+    std::string low = lowered(text);
+    if (has_any(low, {"passw", "secret", "api_key", "apikey", "private key", "conversation", "prompt", ".ssh", "/etc/", "akia"})) return true;
+  }
+  return false;
+}
+
+// A value that is no value yet, or one that somebody encoded.
+bool value_carries(std::string_view value, bool alone) {
+  if (value.empty()) return false;
+  if (has_any(value, {"{", "[", "<", "$", "%7B", "%5B", "\x01"})) return true;
+  std::string low = lowered(value.substr(0, 200));
+  for (std::string_view word : {"secret", "base64", "api_key", "apikey", "password", "conversation", "system_prompt", "data_here", "your_data",
+                                "user_data", "summary", "chat_history", "content_here"})
+    if ((alone && low.starts_with(word)) || (low.size() < 40 && low.find(word) != low.npos)) return true;
+  return carries_text(value, alone, 0);
+}
+
+// Every parameter by itself; of what is shown without being asked for, every part of the path, too.
+bool carries_something(std::string_view path, bool image) {
+  path = path.substr(0, path.find_first_of(" )\"'>\n"));  // what follows the address is not its query
+  std::size_t query = std::min(path.find_first_of("?#"), path.size());
+  // Signed addresses have their JSON in the path: rails/active_storage/…, image handlers.
+  if (image && any_value(path.substr(0, query), "/;", [](auto value) { return carries_text(value, false, 0); })) return true;
+  std::string_view rest = path.substr(std::min(query + 1, path.size()));
+  bool alone = rest.find_first_of("&;") == rest.npos;
+  return any_value(rest, "&;?#", [&](auto value) { return value_carries(value, alone); });
+}
+
+// Whether the address after `ahead` is one that is fetched when the text is shown, and not when somebody follows it.
+bool is_shown(std::string_view ahead) {
+  if (auto tag = ahead.rfind("<img"); tag != ahead.npos) {
+    char quote = '\0';
+    bool ended = false;
+    for (char c : ahead.substr(tag)) {
+      if (quote != '\0') quote = c == quote ? '\0' : quote;
+      else if (c == '"' || c == '\'') quote = c;
+      else ended = ended || c == '>';
+    }
+    if (!ended) return true;
+  }
+  if (ahead.substr(ahead.size() - std::min<std::size_t>(ahead.size(), 12)).find("url(") != ahead.npos) return true;
+  for (std::string_view scheme : {"https:", "http:"})
+    if (ahead.ends_with(scheme)) ahead.remove_suffix(scheme.size());
+  while (!ahead.empty() && (ahead.back() == ' ' || ahead.back() == '\t' || ahead.back() == '<')) ahead.remove_suffix(1);
+  if (ahead.ends_with("]:")) return ahead.rfind("![") != ahead.npos;  // [x]: address, of an image above it
+  if (!ahead.ends_with("](")) return false;
+  int open = 0;
+  for (std::size_t i = ahead.size() - 1; i-- > 0;) {  // [![badge](picture)](link): the link is none
+    open += ahead[i] == ']' ? 1 : ahead[i] == '[' ? -1 : 0;
+    if (open == 0) return i > 0 && ahead[i - 1] == '!';
+  }
+  return ahead.rfind("![") != ahead.npos;
 }
 
 }  // namespace
@@ -83,14 +176,14 @@ void Examiner::take_url(const View& view, std::size_t at) {
   if (from == view.text.npos) return;
   Address a = address_of(view.text.substr(from, 2000));
   if (a.host.empty() || is_local(a.host) || is_allowed(a.host, options_.allowed_domains)) return;
-  bool drop = is_drop(a.host), data = carries_something(a.path), name = carries_data(a.host);
-  std::string_view ahead = view.text.substr(from - std::min<std::size_t>(from, 260), std::min<std::size_t>(from, 260));
-  bool image = ahead.rfind("![") != ahead.npos || ahead.rfind("<img") != ahead.npos || ahead.ends_with("url(") || ahead.ends_with("url(https:");
-  if (!data && !name && !(drop && image)) return;
+  std::string_view ahead = view.text.substr(from - std::min<std::size_t>(from, kAhead), std::min<std::size_t>(from, kAhead));
+  bool image = is_shown(ahead), drop = is_drop(a.host), data = carries_something(a.path, image), name = carries_data(a.host);
+  bool talk = !(image && data) && asks_for_the_talk(a.path.substr(0, a.path.find_first_of(" )\"'\n")));
+  if (!data && !talk && !name && !(drop && image)) return;
   InspectFinding f;
   f.kind = wants(InspectKind::kEgress) ? InspectKind::kEgress : InspectKind::kInjection;
   f.type = f.kind == InspectKind::kEgress ? "egress" : "prompt_injection";
-  f.level = drop || image ? ThreatLevel::kHigh : ThreatLevel::kLow;
+  f.level = drop || image ? ThreatLevel::kHigh : talk ? ThreatLevel::kMedium : ThreatLevel::kLow;
   f.rule = "link-carries-data";
   f.message = cat("A link or image that carries data to '", printable(a.host.substr(0, 100)), "' when it is shown");
   f.snippet = snippet_of(view.text, from, from + 80);

@@ -103,7 +103,7 @@ Inspection Inspector::finish() {
   State& s = *state_;
   s.examine(s.window);
   if (s.base == 0 && inspect::is_command_text(s.window))
-    s.examiner.examine_command(s.window, inspect::CommandPlace::kTyped, s.findings);
+    s.examiner.examine_command(s.window, inspect::CommandPlace::kShown, s.findings);
   s.window.clear();
   s.base = 0;
   return inspect::finished(std::exchange(s.findings, {}));

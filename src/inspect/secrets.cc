@@ -159,7 +159,9 @@ ThreatLevel judge_secret(const SecretMatch& m) {
   if (m.check == "mixed") return when(is_mixed(m.value));
   if (m.check == "basic") {
     auto decoded = decode_base64(m.value);
-    return when(decoded && decoded->find(':') != decoded->npos && !is_placeholder(*decoded));
+    auto colon = decoded ? decoded->find(':') : std::string::npos;
+    bool text = decoded && std::all_of(decoded->begin(), decoded->end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+    return when(text && colon != std::string::npos && colon > 0 && colon + 1 < decoded->size() && !is_placeholder(*decoded));
   }
   if (m.check == "jwt") {
     // The signature of the token that every page about them shows.

@@ -34,6 +34,23 @@ TEST(Secrets, TokensOfOtherServices) {
     EXPECT_FALSE(leaks(t)) << t;
 }
 
+TEST(Secrets, AKeyIsCalledWhatItIs) {
+  for (const char* prefix : {"sk-ant-", "sk-ant-api03-", "sk-ant-x9-"}) {
+    auto r = text(join(prefix, "x7Kq9ZpR3tWx2mNbYc8LhJ4fQ1vB6nD0"), only(InspectKind::kSecrets));
+    ASSERT_EQ(r.findings.size(), 1u) << prefix;
+    EXPECT_NE(r.findings[0].message.find("Anthropic"), std::string::npos) << r.findings[0].message;
+  }
+  EXPECT_NE(text(join("sk-proj-", "x7Kq9ZpR3tWx2mNbYc8LhJ4fQ1vB6nD0"), only(InspectKind::kSecrets)).findings.at(0).message.find("OpenAI"), std::string::npos);
+  EXPECT_FALSE(leaks("sk-ant-colony-optimisation-for-beginners"));
+}
+
+TEST(Secrets, CredentialsOfARegistry) {
+  EXPECT_TRUE(leaks(join("{\"auths\":{\"https://registry.test/v2/\":{\"auth\":\"", "Ym9iOnIzZ2lzdHJ5LXdvcmQ=\"}}}")));
+  for (const char* t : {"{\"auth\":\"c29tZXRoaW5nIGVsc2U=\"}", "{\"auth\":\"authentication\"}", "{\"auth\": \"eW91cl91c2VyOnlvdXJfcGFzc3dvcmQ=\"}",
+                        "{\"keys\":{\"auth\":\"tBHItJI5svbpez7KI4CCXg==\"}}"})
+    EXPECT_FALSE(leaks(t)) << t;
+}
+
 TEST(Secrets, AGitHubTokenHasAChecksum) {
   // The last six are the CRC-32 of the thirty before them.
   auto right = text(join("ghp_", "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17"), only(InspectKind::kSecrets));
