@@ -38,9 +38,11 @@ Result<Report> worked(Result<Report> tried) {
                                                  report.error, said.empty() ? "" : ": ", printable(said.substr(0, 300))));
 }
 
-Result<Report> try_once(Launcher& launcher, const Policy& policy) {
+Result<Report> try_once(Launcher& launcher, const Policy& policy, const Settings& settings) {
   Request request;
   request.argv = {"/bin/true"};
+  // The shell reads the walls back and so must be there; of a root that somebody has put together nothing more is known.
+  if (settings.said("oci.rootfs") || settings.said("oci.image") || settings.said("vm.image")) request.argv = {"/bin/sh", "-c", ":"};
   return worked(launcher.run(policy, std::move(request)));
 }
 
@@ -56,7 +58,7 @@ Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
   int runs = purpose == ProbeFor::kChoosing ? 1 : 3;
   for (int i = 0; i < runs; ++i) {
     auto before = std::chrono::steady_clock::now();
-    TRY_SET(Report report, trial == nullptr ? try_once(*launcher, trial_policy(p.name, settings)) : worked(trial->run()));
+    TRY_SET(Report report, trial == nullptr ? try_once(*launcher, trial_policy(p.name, settings), settings) : worked(trial->run()));
     auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - before);
     if (i > 0) p.start = i == 1 ? took : std::min(p.start, took);  // the first one also reads the walls back
     p.layers = std::move(report.enforcement.layers);
@@ -125,6 +127,10 @@ Result<Choice> select_here(Level level, const Settings& settings, const Policy& 
   auto known = names();
   for (auto name : order_of(level)) {
     if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    if (auto why = not_for(name, settings, SettingsOf::kCandidate); !why.empty()) {
+      facts.push_back({std::string(name), false, std::move(why)});
+      continue;
+    }
     auto held = held_of(name, policy);
     auto missing = std::find_if(held.begin(), held.end(), [&](const Held& h) {
       return h.status == LayerStatus::kNone && !h.by_name && std::find(waived.begin(), waived.end(), h.statement) == waived.end();

@@ -253,5 +253,21 @@ TEST(Backends, WhatIsNoWallSaysSoOfEveryStatement) {
   }
 }
 
+TEST(Settings, AreOfSomeBackendsAndNoOthers) {
+  auto root = Settings::parse({"oci.rootfs=/r"}).value();
+  for (auto name : {"crun", "runc", "runsc", "oci"}) EXPECT_EQ(not_for(name, root, SettingsOf::kNamed), "") << name;
+  for (auto name : {"native", "bwrap", "docker", "lxc", "vm", "none"})
+    for (auto how : {SettingsOf::kNamed, SettingsOf::kCandidate})
+      EXPECT_EQ(not_for(name, root, how), "it cannot do what oci.rootfs says; that is for crun, runc, runsc and oci") << name;
+  // Where a tool is says nothing about another one.
+  auto socket = Settings::parse({"docker.socket=/s"}).value();
+  EXPECT_EQ(not_for("docker", socket, SettingsOf::kNamed), "");
+  EXPECT_EQ(not_for("podman", socket, SettingsOf::kCandidate), "");
+  EXPECT_NE(not_for("podman", socket, SettingsOf::kNamed), "");
+  EXPECT_NE(not_for("bwrap", Settings::parse({"basic.shell=read_only"}).value(), SettingsOf::kCandidate), "") << "rules that nobody would look at";
+  EXPECT_NE(not_for("runsc", Settings::parse({"vm.image=/i"}).value(), SettingsOf::kCandidate), "");
+  EXPECT_EQ(not_for("bwrap", {}, SettingsOf::kNamed), "");
+}
+
 }  // namespace
 }  // namespace hotcell::backends

@@ -80,6 +80,15 @@ Result<void> set_program(const Parsed& parsed, JobFor purpose, Job& job) {
   return place_program(words, job);
 }
 
+// What was said of another tool would be ignored, and with it perhaps the root that the program was to have.
+Result<void> check_settings(const Parsed& parsed, const Job& job) {
+  // A level or a tier has looked at what is binding, and a setting for one of its candidates may stand beside the other.
+  const bool chosen = parsed.has(Opt::kLevel) || parsed.last(Opt::kTier).value_or("light") == "strong";
+  const std::string backend = parsed.has(Opt::kResume) ? "runsc" : job.wasm ? "wasm" : job.launcher.backend.empty() ? "native" : job.launcher.backend;
+  auto why = backends::not_for(backend, job.settings, chosen ? backends::SettingsOf::kCandidate : backends::SettingsOf::kNamed);
+  return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("backend ", backend, ": ", why));
+}
+
 }  // namespace
 
 Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what) {
@@ -131,6 +140,7 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   job.waived = std::move(chosen.waived);
   job.wasm = chosen.wasm;
   job.settings = std::move(chosen.settings);
+  TRY(check_settings(parsed, job));
   for (const auto& [option, value] : parsed.values()) {
     if (option != Opt::kFile) continue;
     TRY_SET(OpenedFile file, open_for_copy(value, "--file"));

@@ -174,5 +174,24 @@ TEST_F(BackendCli, BasicLooksAtCommandsAndSaysThatItIsNoWall) {
   EXPECT_EQ(hotcell({"run", "--backend", "basic", "--", "/bin/sh", "-c", "echo x > f && cat f"}).out, "x\n") << "the control";
 }
 
+// A program whose root was named does not run on the host's folders instead.
+TEST_F(BackendCli, ASettingThatWouldBeIgnoredIsRefused) {
+  const std::string root = cat("oci.rootfs=", dir_.path());
+  for (std::vector<std::string> words : {std::vector<std::string>{}, {"--backend", "bwrap"}, {"--backend", "docker"}, {"--backend", "landlock"}, {"--level", "off"}, {"--level", "default"}, {"--level", "docker"}}) {
+    words.insert(words.begin(), {"run", "--backend-option", root});
+    words.insert(words.end(), {"--", "/bin/echo", "ran"});
+    auto called = hotcell(words);
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_EQ(called.out, "");
+    EXPECT_NE(called.err.find("it cannot do what oci.rootfs says; that is for crun, runc, runsc and oci"), std::string::npos) << called.err;
+  }
+  auto cell = hotcell({"cell", "create", "--stopped", "--state", place("cells"), "--backend-option", root});
+  EXPECT_EQ(cell.code, 125) << cell.describe();
+  EXPECT_EQ(hotcell({"run", "--backend", "bwrap", "--backend-option", "docker.socket=/s", "--", "/bin/true"}).code, 125);
+  // For a level it says where one of several is.
+  EXPECT_EQ(hotcell({"run", "--level", "default", "--backend-option", "docker.socket=/s", "--", "/bin/true"}).code, 0);
+  EXPECT_EQ(hotcell({"backend", "list", "native", "--backend-option", root}).code, 0) << "a list is of all of them";
+}
+
 }  // namespace
 }  // namespace hotcell::testing
