@@ -152,7 +152,8 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   job.request.rich = parsed.has(Opt::kRich);
   TRY(set_program(parsed, purpose, job));
   TRY(check_workspace(job));
-  if (job.wasm && purpose == JobFor::kRunning && (!job.source || as_wasm(*job.source->language) == nullptr))
+  const bool named = purpose == JobFor::kRunning || !parsed.words.empty() || parsed.has(Opt::kCode);
+  if (job.wasm && named && (!job.source || as_wasm(*job.source->language) == nullptr))
     return bad("backend wasm runs WASI modules (x.wasm) and C or C++ sources; this is none of them");
   if (job.request.rich && job.request.outputs_if_there.empty())
     return bad("--rich goes with a Python FILE or --language python -c CODE");

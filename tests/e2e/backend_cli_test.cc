@@ -193,5 +193,14 @@ TEST_F(BackendCli, ASettingThatWouldBeIgnoredIsRefused) {
   EXPECT_EQ(hotcell({"backend", "list", "native", "--backend-option", root}).code, 0) << "a list is of all of them";
 }
 
+TEST_F(BackendCli, ExplainRefusesWhatRunRefuses) {
+  for (auto command : {"run", "explain", "wrap"}) {
+    auto called = hotcell({command, "--backend", "wasm", "--", "/bin/ls"});
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_EQ(called.out, "") << command;
+    EXPECT_NE(called.err.find("backend wasm runs WASI modules"), std::string::npos) << called.err;
+  }
+}
+
 }  // namespace
 }  // namespace hotcell::testing
