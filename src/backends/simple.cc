@@ -1,4 +1,6 @@
 // The two that are no walls.
+#include <algorithm>
+
 #include "backends/command_policy.h"
 #include "backends/tools.h"
 #include "base/strings.h"
@@ -35,12 +37,18 @@ class NoWall final : public Backend {
   }
   Result<ToolPlan> plan(const ToolRequest& r) const override {
     ToolPlan out;
-    out.argv = {r.tool, "-i"};
+    // There is no root of its own in which the workspace could be /work; a folder of the host's that is granted is itself.
+    auto is_in = [](std::string_view path, std::string_view folder) { return path == folder || (path.starts_with(folder) && path[folder.size()] == '/'); };
+    auto granted = [&](std::string_view path) {
+      const auto& grants = r.policy.filesystem.grants;
+      return std::any_of(grants.begin(), grants.end(), [&](const FsGrant& g) { return is_in(path, g.path); });
+    };
+    auto here = [&](const std::string& word) { return is_in(word, "/work") && !granted(word) ? cat(r.workspace, word.substr(5)) : word; };
+    if (const auto& folder = r.request.workdir; folder.starts_with("/tmp/") && !granted(folder))
+      return make_error(ErrorCode::kInvalid, cat("backend ", name_, " has no /tmp of its own: ", printable(folder), " is the host's; add --read or --write ", printable(folder)));
+    out.argv = {r.tool, "-i", "-C", here(r.request.workdir.empty() ? "/work" : r.request.workdir)};
     for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", v == "/work" ? r.workspace : v));
-    for (auto w : r.request.argv) {
-      if (w == "/work" || w.starts_with("/work/")) w = cat(r.workspace, w.substr(5));
-      out.argv.push_back(std::move(w));
-    }
+    for (const auto& w : r.request.argv) out.argv.push_back(here(w));
     return out;
   }
 

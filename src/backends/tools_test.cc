@@ -253,6 +253,22 @@ TEST(Backends, WhatIsNoWallSaysSoOfEveryStatement) {
   }
 }
 
+// What the caller has named as the folder is where the program starts: what it writes there must not go with the workspace.
+TEST(Backends, WhatIsNoWallStartsInTheFolderThatWasNamed) {
+  Policy policy = default_policy();
+  policy.filesystem.grants = {{"/work/granted", Access::kWrite, "--write"}};
+  for (const Backend* b : {basic(), none()})
+    for (auto [said, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"", "/s/work"}, {"/usr", "/usr"}, {"/work/sub", "/s/work/sub"}, {"/work/granted/x", "/work/granted/x"}, {"/workshop", "/workshop"}}) {
+      Request request = request_of({"/bin/pwd", said});
+      request.workdir = said;
+      auto plan = plan_tool(*b, policy, request, "/s", 7);
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_TRUE(has_run(plan.value().argv, {"-C", expected})) << b->name() << " " << said;
+      EXPECT_EQ(plan.value().argv.back(), *said == '\0' ? "" : expected) << "words and folder are the same";
+    }
+}
+
 TEST(Settings, AreOfSomeBackendsAndNoOthers) {
   auto root = Settings::parse({"oci.rootfs=/r"}).value();
   for (auto name : {"crun", "runc", "runsc", "oci"}) EXPECT_EQ(not_for(name, root, SettingsOf::kNamed), "") << name;

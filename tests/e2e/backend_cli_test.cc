@@ -174,6 +174,19 @@ TEST_F(BackendCli, BasicLooksAtCommandsAndSaysThatItIsNoWall) {
   EXPECT_EQ(hotcell({"run", "--backend", "basic", "--", "/bin/sh", "-c", "echo x > f && cat f"}).out, "x\n") << "the control";
 }
 
+TEST_F(BackendCli, WhatIsNoWallStartsWhereItWasTold) {
+  ::mkdir(place("g").c_str(), 0777);
+  ::chmod(place("g").c_str(), 0777);
+  ::chmod(dir_.path().c_str(), 0755);
+  for (auto backend : {"basic", "none"}) {
+    EXPECT_EQ(hotcell({"run", "--backend", backend, "--workdir", "/usr", "--", "/bin/pwd"}).out, "/usr\n") << backend;
+    auto wrote = hotcell({"run", "--backend", backend, "--write", place("g"), "--workdir", place("g"), "--", "/bin/sh", "-c", cat("echo x > ", backend)});
+    EXPECT_EQ(wrote.code, 0) << wrote.describe();
+    EXPECT_EQ(::access(place(cat("g/", backend)).c_str(), F_OK), 0) << "it is not in a folder that goes with the run: " << wrote.describe();
+    EXPECT_EQ(hotcell({"run", "--backend", backend, "--workdir", place("g"), "--", "/bin/pwd"}).code, 125) << "not granted";
+  }
+}
+
 // A program whose root was named does not run on the host's folders instead.
 TEST_F(BackendCli, ASettingThatWouldBeIgnoredIsRefused) {
   const std::string root = cat("oci.rootfs=", dir_.path());
