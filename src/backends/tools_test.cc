@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "backends/posture.h"
+#include "backends/probe.h"
 #include "backends/tool_launcher.h"
 #include "backends/tools.h"
 #include "backends/walls.h"
@@ -283,6 +284,35 @@ TEST(Settings, AreOfSomeBackendsAndNoOthers) {
   EXPECT_NE(not_for("bwrap", Settings::parse({"basic.shell=read_only"}).value(), SettingsOf::kCandidate), "") << "rules that nobody would look at";
   EXPECT_NE(not_for("runsc", Settings::parse({"vm.image=/i"}).value(), SettingsOf::kCandidate), "");
   EXPECT_EQ(not_for("bwrap", {}, SettingsOf::kNamed), "");
+}
+
+// What only root has is not said to somebody else, and what root's id does not bring along is said to root.
+TEST(Backends, WhatIsHeldIsOfThisUser) {
+  const bool root = ::geteuid() == 0;
+  auto row = [](std::string_view backend, std::string_view statement, const Policy& policy) {
+    for (auto& h : held_of(backend, policy))
+      if (h.statement == statement) return h;
+    return Held{};
+  };
+  for (auto backend : {"native", "landlock", "bwrap", "firejail", "basic", "none"})
+    for (auto statement : {"memory", "cpu"}) EXPECT_EQ(row(backend, statement, default_policy()).status, root ? LayerStatus::kFull : LayerStatus::kPartial) << backend;
+  EXPECT_EQ(row("docker", "memory", default_policy()).status, LayerStatus::kFull) << "an engine is root whoever asks";
+  EXPECT_EQ(row("basic", "identity", default_policy()).status, root ? LayerStatus::kFull : LayerStatus::kNone);
+  Policy granted = default_policy();
+  granted.filesystem.grants = {{"/srv", Access::kWrite, "--write"}};
+  for (auto backend : {"landlock", "bwrap", "crun", "docker"}) {
+    EXPECT_EQ(row(backend, "identity", granted).detail.find("root's own files stay shut") != std::string::npos, root) << backend;
+    EXPECT_EQ(row(backend, "identity", default_policy()).detail.find("root's own"), std::string::npos) << backend;
+  }
+  for (auto backend : {"native", "vm", "none"}) EXPECT_EQ(row(backend, "identity", granted).detail.find("root's own"), std::string::npos) << backend;
+}
+
+TEST(Settings, SayHowLongATrialMayTake) {
+  using std::chrono::milliseconds;
+  auto said = Settings::parse({"codex.probe_timeout=70"}).value();
+  EXPECT_EQ(patience_for("codex", said, milliseconds(5)), milliseconds(70));
+  EXPECT_EQ(patience_for("bwrap", said, milliseconds(5)), milliseconds(5));
+  EXPECT_EQ(patience_for("codex", {}, milliseconds(5)), milliseconds(5));
 }
 
 }  // namespace
