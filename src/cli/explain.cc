@@ -55,6 +55,7 @@ Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, 
 Result<std::string> explain(const Parsed& parsed) {
   TRY_SET(Job job, make_job(parsed, JobFor::kExplaining));
   if (const auto* tool = backends::find(job.launcher.backend)) {
+    TRY(tool->permits(job.request, job.settings));
     return explain_tool(*tool, job, parsed.has(Opt::kJson));
   }
   if (parsed.has(Opt::kJson)) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/backend.h"
 #include "base/strings.h"
 #include "cli/paths.h"
 #include "cli/program.h"
@@ -89,6 +90,13 @@ Result<void> check_settings(const Parsed& parsed, const Job& job) {
   return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("backend ", backend, ": ", why));
 }
 
+std::vector<std::string> about_walls(const Job& job, std::string reason) {
+  const auto* tool = backends::find(job.launcher.backend);
+  if (reason.empty() && tool != nullptr && !tool->walls()) reason = cat("no wall: asked for by --backend ", tool->name());
+  if (reason.empty()) return {};
+  return {std::move(reason)};
+}
+
 }  // namespace
 
 Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what) {
@@ -160,7 +168,8 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   auto valid = validate(job.policy, job.origins);
   if (!valid.ok()) return std::move(valid).error();
   job.notes = env_warnings(job.policy);
-  if (!chosen.reason.empty()) job.notes.push_back(std::move(chosen.reason));
+  job.about = about_walls(job, std::move(chosen.reason));
+  job.notes.insert(job.notes.end(), job.about.begin(), job.about.end());
   for (const auto& w : job.waived) job.notes.push_back(cat("waived: ", w, " need not be held"));
   return job;
 }

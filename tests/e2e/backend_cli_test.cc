@@ -215,5 +215,33 @@ TEST_F(BackendCli, ExplainRefusesWhatRunRefuses) {
   }
 }
 
+// Also to whoever reads the result alone.
+TEST_F(BackendCli, WhyTheseWallsIsInTheResult) {
+  for (auto backend : {"basic", "none"}) {
+    auto called = hotcell({"run", "--json", "--backend", backend, "--", "/bin/true"});
+    ASSERT_EQ(called.code, 0) << called.describe();
+    EXPECT_EQ(Json(called.out).text("notices/0"), cat("no wall: asked for by --backend ", backend)) << called.out;
+    EXPECT_NE(called.err.find(cat("no wall: asked for by --backend ", backend)), std::string::npos) << called.err;
+  }
+  auto off = hotcell({"run", "--json", "--level", "off", "--", "/bin/true"});
+  EXPECT_EQ(Json(off.out).text("notices/0"), "no wall: asked for by --level off") << off.out;
+  auto native = hotcell({"run", "--json", "--", "/bin/true"});
+  EXPECT_EQ(Json(native.out).size("notices"), 0u) << native.out;
+}
+
+TEST_F(BackendCli, BasicShowsNoCommandThatItWouldNotStart) {
+  for (auto command : {"wrap", "explain"}) {
+    auto refused = hotcell({command, "--backend", "basic", "--", "/bin/sh", "-c", "reboot --help"});
+    EXPECT_EQ(refused.code, 125) << refused.describe();
+    EXPECT_EQ(refused.out, "") << command;
+    EXPECT_NE(refused.err.find("blocked_command: reboot is not run here"), std::string::npos) << refused.err;
+    EXPECT_EQ(hotcell({command, "--backend", "basic", "--backend-option", "basic.shell=read_only", "--", "/bin/touch", "x"}).code, 125) << command;
+    EXPECT_EQ(hotcell({command, "--backend", "basic", "--", "/bin/ls"}).code, 0) << command;
+  }
+  auto json = hotcell({"wrap", "--json", "--backend", "basic", "--", "/bin/ls"});
+  for (auto statement : {"files", "network", "syscalls"}) EXPECT_NE(json.out.find(cat("\"", statement, "\"")), std::string::npos) << json.out;
+  EXPECT_NE(hotcell({"wrap", "--backend", "basic", "--", "/bin/ls"}).err.find("no wall"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace hotcell::testing
