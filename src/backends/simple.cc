@@ -32,8 +32,7 @@ class NoWall final : public Backend {
   }
   Result<void> permits(const Request& request, const Settings& settings) const override {
     if (name_ != "basic") return {};
-    TRY_SET(CommandPolicy policy, command_policy(settings));
-    auto verdict = judge_command(request.argv, policy);
+    TRY_SET(CommandVerdict verdict, judge_request(request, settings));
     if (verdict.allowed) return {};
     return make_error(ErrorCode::kDenied, cat("backend basic: ", verdict.category, ": ", verdict.reason, "; nothing was run (its rules look at words and are no wall)"));
   }

@@ -49,6 +49,7 @@ Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, 
   for (const auto& a : plan.argv) text += cat(" ", printable(a));
   text += "\nmade before, below SCRATCH:\n";
   for (const auto& p : plan.pieces) text += cat("  ", p.name, p.kind == backends::Piece::Kind::kLink ? cat(" -> ", p.bytes) : "", "\n");
+  for (const auto& note : job.about) text += cat("note: ", printable(note), "\n");
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "backends/backend.h"
+#include "backends/command_policy.h"
 #include "base/strings.h"
 #include "cli/paths.h"
 #include "cli/program.h"
@@ -93,8 +94,13 @@ Result<void> check_settings(const Parsed& parsed, const Job& job) {
 std::vector<std::string> about_walls(const Job& job, std::string reason) {
   const auto* tool = backends::find(job.launcher.backend);
   if (reason.empty() && tool != nullptr && !tool->walls()) reason = cat("no wall: asked for by --backend ", tool->name());
-  if (reason.empty()) return {};
-  return {std::move(reason)};
+  std::vector<std::string> out;
+  if (!reason.empty()) out.push_back(std::move(reason));
+  if (tool == nullptr || tool->name() != "basic") return out;
+  // Refused it is by the launcher; what was let pass unread is said here.
+  if (auto verdict = backends::judge_request(job.request, job.settings); verdict.ok())
+    for (const auto& what : verdict.value().unread) out.push_back(cat("basic cannot read this before it runs: ", printable(what)));
+  return out;
 }
 
 }  // namespace

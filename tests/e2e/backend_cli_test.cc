@@ -243,5 +243,22 @@ TEST_F(BackendCli, BasicShowsNoCommandThatItWouldNotStart) {
   EXPECT_NE(hotcell({"wrap", "--backend", "basic", "--", "/bin/ls"}).err.find("no wall"), std::string::npos);
 }
 
+TEST_F(BackendCli, BasicReadsScriptsAndSaysWhatItCannotRead) {
+  write_text(place("r.sh"), "#!/bin/sh\necho ran\nreboot --help\n");
+  write_text(place("r"), "#!/bin/sh\necho ran\nreboot --help\n");
+  ::chmod(place("r").c_str(), 0755);
+  for (std::vector<std::string> words : {std::vector<std::string>{place("r.sh")}, {place("r")}, {"--language", "bash", "-c", "echo ran; reboot --help"}, {"--file", place("r.sh"), "--", "/bin/sh", "r.sh"}}) {
+    words.insert(words.begin(), {"run", "--backend", "basic"});
+    auto refused = hotcell(words);
+    EXPECT_EQ(refused.code, 125) << refused.describe();
+    EXPECT_EQ(refused.out, "") << refused.describe();
+    EXPECT_NE(refused.err.find("blocked_command: reboot"), std::string::npos) << refused.err;
+  }
+  auto unread = hotcell({"run", "--json", "--backend", "basic", "--", "/bin/sh", "-c", "eval \"$NOTHING\""});
+  EXPECT_EQ(unread.code, 0) << unread.describe();
+  EXPECT_NE(unread.err.find("basic cannot read this before it runs: eval"), std::string::npos) << unread.err;
+  EXPECT_EQ(Json(unread.out).size("notices"), 2u) << unread.out;
+}
+
 }  // namespace
 }  // namespace hotcell::testing
