@@ -1,12 +1,19 @@
 #include "backends/command_policy.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "parse/shell.h"
+#include "sys/file.h"
 
 namespace hotcell::backends {
 namespace {
@@ -80,10 +87,15 @@ std::vector<std::string> operands(const Words& words) {
 
 // Each takes a copy of the rest: env env env … of a whole command line would take minutes.
 constexpr int kMostBefore = 32;
+// Of all scripts together, those in scripts counted again; a file that reads itself would otherwise never end.
+constexpr std::size_t kMostText = 4 << 20;
+constexpr std::size_t kMostScript = 1 << 20;
+constexpr std::size_t kMostFilled = 64 << 10;  // x=$x$x doubles
+constexpr std::size_t kMostUnread = 8;
 
 class Judge {
  public:
-  explicit Judge(const CommandPolicy& policy) : policy_(policy) {}
+  Judge(const CommandPolicy& policy, const ScriptReader& read) : policy_(policy), read_(read) {}
 
   CommandVerdict take() { return std::move(verdict_); }
 
@@ -93,34 +105,58 @@ class Judge {
       if (before == kMostBefore) return refuse("unreadable", "more commands one before the other than anybody needs");
       Words inner = behind(words);
       if (inner.empty()) break;
-      if (base_name(*words[0]) == "xargs" && policy_.keep_files) refuse("file_mutation", "xargs: what it is given is known only when it runs");
+      if (base_name(*words[0]) == "xargs") {
+        if (policy_.keep_files) refuse("file_mutation", "xargs: what it is given is known only when it runs");
+        if (inner[0] && (is_deep(inner) || one_of(base_name(*inner[0]), kShells))) unread(cat("xargs: what ", base_name(*inner[0]), " is given"));
+      }
       words = std::move(inner);
     }
     if (words.empty()) return;
     if (!words[0]) {
       if (policy_.mode != ShellMode::kFull) refuse("unreadable", "a command whose name is known only when it runs");
-      return;
+      return unread("a command whose name is known only then");
     }
     const std::string name = base_name(*words[0]);
     never_meant(name, words);
     if (policy_.keep_files) mutation(name, words);
     if (one_of(name, kShells)) return shell(name, words, depth);
     if (name == "eval" || name == "source" || name == "." || name == "trap" || name == "alias") {
-      if (policy_.mode != ShellMode::kFull) refuse("unreadable", cat(name, ": code that is not in sight"));
-      return;
+      if (policy_.mode != ShellMode::kFull) return refuse("unreadable", cat(name, ": code that is not in sight"));
+      return hidden(name, words, depth);
     }
+    if (name == "cd" || name == "pushd") enter(words);
+    if (name == "export" || name == "local" || name == "readonly" || name == "declare" || name == "typeset" || name == "read" || name == "unset") named(words);
     if (functions_.contains(name) || one_of(name, kOwn)) return;
+    // A script that is started by its own name.
+    if (words[0]->find('/') != words[0]->npos)
+      if (auto text = read(*words[0]); text && text->starts_with("#!") && one_of(interpreter(*text), kShells)) {
+        if (policy_.mode == ShellMode::kDisabled) return refuse("shell", cat(name, ": no shell is started here"));
+        script(*std::move(text), depth + 1);
+      }
     if (policy_.mode == ShellMode::kReadOnly) read_only(name, words);
     if (policy_.mode == ShellMode::kTaskScoped && std::find(policy_.allowed.begin(), policy_.allowed.end(), name) == policy_.allowed.end())
       refuse("not_allowed", cat(name, " is not one of the commands of this task"));
   }
 
   void script(std::string text, int depth) {
+    if (!verdict_.allowed) return;  // nothing in it makes that better
+    if (depth > 8) return refuse("unreadable", "shells in shells");
+    text_ += text.size() + 64;
+    if (text_ > kMostText) return refuse("unreadable", "more text of scripts than anybody needs");
     ShellScript s = parse_shell(std::move(text));
     if (s.error && policy_.mode != ShellMode::kFull) return refuse("unreadable", cat("the script cannot be read: ", s.error->what));
+    if (s.error) unread(cat("the script from byte ", s.error->at, " on: ", s.error->what));
     for (const auto& node : s.nodes)
       if (node.kind == ShellNodeKind::kFunction) functions_.insert(std::string(node.name));
-    for (ShellId i = 0; i < s.nodes.size(); ++i) node(s, i, depth);
+    std::map<ShellId, std::string> outer_input = std::exchange(input_, {});
+    std::vector<std::pair<ShellId, std::string>> outside;  // where a subshell ends, and the folder it was started in
+    for (ShellId i = 0; i < s.nodes.size(); ++i) {
+      for (; !outside.empty() && i >= outside.back().first; outside.pop_back()) folder_ = outside.back().second;
+      if (s.nodes[i].kind == ShellNodeKind::kSubshell || s.nodes[i].kind == ShellNodeKind::kSubstitution) outside.emplace_back(s.nodes[i].after, folder_);
+      node(s, i, depth);
+    }
+    if (!outside.empty()) folder_ = outside.front().second;
+    input_ = std::move(outer_input);
   }
 
  private:
@@ -131,7 +167,114 @@ class Judge {
     verdict_.reason = std::move(reason);
   }
 
-  static Words words_of(const ShellScript& s, const ShellNode& n) {
+  void unread(std::string what) {
+    auto& list = verdict_.unread;
+    if (list.size() < kMostUnread && std::find(list.begin(), list.end(), what) == list.end()) list.push_back(std::move(what));
+  }
+
+  std::optional<std::string> read(const std::string& path) const { return read_ ? read_(path) : std::nullopt; }
+
+  // "#!/usr/bin/env -S bash -e" → bash
+  static std::string interpreter(std::string_view text) {
+    auto words = split(text.substr(2, std::min(text.find('\n'), text.size()) - 2), ' ');
+    std::string found;
+    for (auto word : words) {
+      word = trim(word);
+      if (word.empty() || word.starts_with('-')) continue;
+      found = base_name(word);
+      if (found != "env") break;
+    }
+    return found;
+  }
+
+  // All of it when every word is known.
+  static std::optional<std::string> joined(const Words& words, std::size_t from) {
+    std::string out;
+    for (std::size_t i = from; i < words.size(); ++i) {
+      if (!words[i]) return std::nullopt;
+      out += cat(i == from ? "" : " ", *words[i]);
+    }
+    return out;
+  }
+
+  // Code in words or in another file.
+  void hidden(const std::string& name, const Words& words, int depth) {
+    if (name == "eval") {
+      auto text = joined(words, 1);
+      return text ? script(*std::move(text), depth + 1) : unread("eval of what is known only then");
+    }
+    if (words.size() < 2 || name == "alias") return name == "alias" && words.size() > 1 ? unread("alias: another meaning of a name") : void();
+    if (name == "trap") return words[1] ? script(*words[1], depth + 1) : unread("trap of what is known only then");
+    auto text = words[1] ? read(at(*words[1])) : std::nullopt;
+    return text ? script(*std::move(text), depth + 1) : unread(cat(name, " ", words[1].value_or("…"), ": a script that is not in sight"));
+  }
+
+  // As far as it is known where the script has gone. Without that a relative name is the task's own.
+  std::string at(const std::string& path) const { return folder_.empty() || path.starts_with('/') || path.starts_with('~') ? path : cat(folder_, folder_.ends_with('/') ? "" : "/", path); }
+  void enter(const Words& words) {
+    auto places = operands(words);
+    bool known = words.size() > 1 && std::all_of(words.begin(), words.end(), [](const auto& w) { return w.has_value(); });
+    folder_ = known && places.size() == 1 && places[0] != "-" ? at(places[0]) : std::string();
+    if (!folder_.starts_with('/') && !folder_.starts_with('~')) folder_.clear();
+  }
+
+  // export A=b, read A: what is said of a variable by a command.
+  void named(const Words& words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (!words[i]) continue;
+      auto equals = words[i]->find('=');
+      if (equals == words[i]->npos) {
+        if (words[0] == "read" || words[0] == "unset") values_.erase(*words[i]);
+      } else {
+        values_[words[i]->substr(0, equals)] = words[i]->substr(equals + 1);
+      }
+    }
+  }
+
+  // What `$(echo …)` says, where that is all there is in it.
+  std::optional<std::string> said_inside(const ShellScript& s, ShellId i) const {
+    std::optional<std::string> out;
+    for (ShellId c = i + 1; c < s.nodes[i].after; ++c) {
+      if (s.nodes[c].kind == ShellNodeKind::kPipeline) continue;
+      if (s.nodes[c].kind != ShellNodeKind::kSimple || out) return std::nullopt;
+      out = said_by(words_of(s, s.nodes[c]));
+      if (!out || s.nodes[c].redirect_count > 0) return std::nullopt;
+    }
+    return out;
+  }
+  static std::optional<std::string> said_by(const Words& words) {
+    if (words.size() < 2 || !words[0]) return std::nullopt;
+    const std::string name = base_name(*words[0]);
+    if (name == "echo") return joined(words, words[1] && (words[1] == "-n" || words[1] == "-e") ? 2 : 1);
+    if (name == "printf" && words.size() == 2 && words[1] && words[1]->find_first_of("%\\") == words[1]->npos) return words[1];
+    if (name == "printf" && words.size() == 3 && (words[1] == "%s" || words[1] == "%s\\n")) return words[2];
+    return std::nullopt;
+  }
+
+  // A word with variables that were given a value in sight, as what they say.
+  std::optional<std::string> filled(const ShellScript& s, const ShellWord& word) const {
+    std::string out;
+    for (ShellId p = word.parts; p < word.parts + word.count; ++p) {
+      const ShellPart& part = s.parts[p];
+      if (part.kind == ShellPartKind::kParameter) {
+        auto it = values_.find(std::string(part.text));
+        if (!part.op.empty() || part.index != kNoShell || it == values_.end()) return std::nullopt;
+        out += it->second;
+      } else if (part.kind == ShellPartKind::kCommand) {
+        auto said = part.node == kNoShell ? std::nullopt : said_inside(s, part.node);
+        if (!said) return std::nullopt;
+        out += *said;
+      } else if (part.kind == ShellPartKind::kProcess || part.kind == ShellPartKind::kArithmetic) {
+        return std::nullopt;
+      } else {
+        out += part.text;
+      }
+      if (part.kind != ShellPartKind::kLiteral && out.size() > kMostFilled) return std::nullopt;
+    }
+    return out;
+  }
+
+  Words words_of(const ShellScript& s, const ShellNode& n) const {
     Words out;
     for (ShellId w = n.words; w < n.words + n.word_count; ++w) {
       // A tilde is a place of its own, whatever it stands for.
@@ -142,6 +285,15 @@ class Judge {
       bool glob = !text;
       for (ShellId p = word.parts; p < word.parts + word.count; ++p) glob = glob && (s.parts[p].kind == ShellPartKind::kLiteral || s.parts[p].kind == ShellPartKind::kGlob);
       if (glob) text = s.text().substr(word.begin, word.end - word.begin);
+      if (!text) {
+        text = filled(s, word);
+        // What is not quoted becomes as many words as it has.
+        if (text && word.count == 1 && !s.parts[word.parts].quoted && text->find_first_of(" \t\n") != text->npos) {
+          for (auto piece : split(*text, ' '))
+            if (!trim(piece).empty()) out.emplace_back(std::string(trim(piece)));
+          continue;
+        }
+      }
       out.push_back(std::move(text));
     }
     return out;
@@ -154,12 +306,29 @@ class Judge {
     for (ShellId a = n.assignments; a < n.assignments + n.assignment_count; ++a)
       if (is_steering(s.assignments[a].name) && (policy_.mode == ShellMode::kReadOnly || policy_.mode == ShellMode::kTaskScoped))
         refuse("unreadable", cat(s.assignments[a].name, ": decides what other words mean"));
+    if (n.kind == ShellNodeKind::kFor || n.kind == ShellNodeKind::kSelect) values_.erase(std::string(n.name));
+    // Before a command it is that command's alone.
+    for (ShellId a = n.assignments; a < n.assignments + n.assignment_count && n.word_count == 0; ++a) {
+      const auto& set = s.assignments[a];
+      auto value = set.array || set.append || set.index != kNoShell || set.value == kNoShell ? std::nullopt : filled(s, s.words[set.value]);
+      if (value) values_[std::string(set.name)] = *std::move(value);
+      else values_.erase(std::string(set.name));
+    }
     for (ShellId r = n.redirects; r < n.redirects + n.redirect_count; ++r) redirect(s, s.redirects[r]);
     if (n.kind != ShellNodeKind::kSimple || n.word_count == 0) return;
     Words words = words_of(s, n);
     if (words[0] && (one_of(base_name(*words[0]), kRuns) || words[0] == "eval" || words[0] == "source" || words[0] == ".") && fetched_inside(s, i))
       refuse("blocked_command", cat(*words[0], " runs what the network says"));
+    given_.reset();
+    if (auto piped = input_.find(i); piped != input_.end()) given_ = piped->second;
+    for (ShellId r = n.redirects; r < n.redirects + n.redirect_count; ++r) {
+      const auto& from = s.redirects[r];
+      if (from.op == ShellRedirectOp::kHereString && from.target != kNoShell) given_ = filled(s, s.words[from.target]);
+      if (from.op != ShellRedirectOp::kHereDocument || from.target >= s.here_documents.size() || s.here_documents[from.target] == kNoShell) continue;
+      given_ = filled(s, s.words[s.here_documents[from.target]]);
+    }
     command(std::move(words), depth);
+    given_.reset();
   }
 
   void redirect(const ShellScript& s, const ShellRedirect& r) {
@@ -177,9 +346,13 @@ class Judge {
   // What is fetched and then run, with nothing but a pipe between.
   void pipeline(const ShellScript& s, ShellId i) {
     bool fetched = false;
+    std::optional<std::string> said;
     for (ShellId c = i + 1; c < s.nodes[i].after; ++c) {
+      if (s.nodes[c].parent == i && s.nodes[c].kind != ShellNodeKind::kSimple) said.reset();
       if (s.nodes[c].parent != i || s.nodes[c].kind != ShellNodeKind::kSimple) continue;
       Words words = words_of(s, s.nodes[c]);
+      if (said) input_[c] = *said;
+      said = said_by(words);
       for (int before = 0; before < kMostBefore && !words.empty() && words[0] && (one_of(base_name(*words[0]), kBefore) || words[0] == "sudo"); ++before) {
         Words inner = behind(words);
         if (inner.empty()) break;
@@ -233,14 +406,22 @@ class Judge {
     return i < words.size() ? Words(words.begin() + static_cast<std::ptrdiff_t>(i), words.end()) : Words{};
   }
 
+  // Removes, or changes, all below what it is given.
+  static bool is_deep(const Words& words) {
+    const std::string name = words[0] ? base_name(*words[0]) : "";
+    return (name == "rm" || name == "chmod" || name == "chown" || name == "chgrp") && (has_flag(words, 'r', "recursive") || has_flag(words, 'R', "recursive"));
+  }
+
   void never_meant(const std::string& name, const Words& words) {
     if (one_of(name, kBlocked) || name.starts_with("mkfs") || std::find(policy_.blocked.begin(), policy_.blocked.end(), name) != policy_.blocked.end())
       return refuse("blocked_command", cat(name, " is not run here"));
     auto places = operands(words);
+    if ((name == "chmod" || name == "chown" || name == "chgrp") && !places.empty()) places.erase(places.begin());  // to what, not of what
+    for (auto& p : places) p = at(p);
     auto far = std::find_if(places.begin(), places.end(), [](const std::string& p) { return is_far(p); });
-    bool deep = has_flag(words, 'r', "recursive") || has_flag(words, 'R', "recursive");
-    if ((name == "rm" || name == "chmod" || name == "chown" || name == "chgrp") && deep && far != places.end())
-      return refuse("blocked_command", cat(name, " of all below ", printable(*far)));
+    const bool deep = is_deep(words);
+    if (deep && far != places.end()) return refuse("blocked_command", cat(name, " of all below ", printable(*far)));
+    if (deep && std::any_of(words.begin(), words.end(), [](const auto& w) { return !w; })) unread(cat("what ", name, " is given"));
     if (name == "find" && far != places.end())
       for (const auto& w : words)
         if (w && (*w == "-delete" || w->starts_with("-exec") || w->starts_with("-ok"))) return refuse("blocked_command", cat("find ", *w, " over ", printable(*far)));
@@ -274,26 +455,56 @@ class Judge {
   void shell(const std::string& name, const Words& words, int depth) {
     if (policy_.mode == ShellMode::kDisabled) return refuse("shell", cat(name, ": no shell is started here"));
     if (depth > 8) return refuse("unreadable", "shells in shells");
+    std::optional<std::string> input = std::exchange(given_, std::nullopt);
+    std::size_t operand = words.size();
     for (std::size_t i = 1; i < words.size(); ++i) {
+      operand = i;
       if (!words[i]) break;
       const std::string& w = *words[i];
+      if (w == "-") {
+        operand = i + 1;
+        break;
+      }
       if (!w.starts_with('-') && !w.starts_with('+')) break;
+      operand = words.size();
+      if (w == "-s") break;
       if (w.starts_with("--") || w.find('c') == w.npos) {
         i += w == "-o" || w == "+o" || w == "-O" || w == "+O" || w == "--rcfile" || w == "--init-file" ? 1 : 0;
         continue;
       }
-      std::size_t at = i + 1;
-      while (at < words.size() && words[at] && words[at]->starts_with('-')) ++at;
-      if (at < words.size() && words[at]) return script(*words[at], depth + 1);
+      std::size_t from = i + 1;
+      while (from < words.size() && words[from] && words[from]->starts_with('-')) ++from;
+      if (from < words.size() && words[from]) return script(*words[from], depth + 1);
+      operand = std::min(from, words.size());
       break;
     }
+    // A file, or what it is given to read.
+    std::optional<std::string> text = operand >= words.size() ? std::move(input) : words[operand] ? read(at(*words[operand])) : std::nullopt;
+    if (text) return script(*std::move(text), depth + 1);
     if (policy_.mode != ShellMode::kFull) refuse("unreadable", cat(name, ": a script that is not in sight"));
+    unread(cat(name, operand >= words.size() ? ": what it reads as its input" : ": a script that is not in sight"));
   }
 
   const CommandPolicy& policy_;
+  const ScriptReader& read_;
   CommandVerdict verdict_;
   std::set<std::string> functions_;
+  std::map<std::string, std::string> values_;  // of variables, in the order of the text
+  std::map<ShellId, std::string> input_;       // of commands behind a pipe: what comes out of it
+  std::optional<std::string> given_;           // input of the command that is looked at
+  std::string folder_;                         // where `cd` has led; empty: not known, or not away
+  std::size_t text_ = 0;
 };
+
+std::optional<std::string> text_of(int fd) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || static_cast<std::size_t>(st.st_size) > kMostScript) return std::nullopt;
+  std::string text(static_cast<std::size_t>(st.st_size), '\0');
+  ssize_t got = ::pread(fd, text.data(), text.size(), 0);
+  if (got < 0) return std::nullopt;
+  text.resize(static_cast<std::size_t>(got));
+  return text;
+}
 
 std::vector<std::string> list_of(std::string_view text) {
   std::vector<std::string> out;
@@ -318,10 +529,24 @@ Result<CommandPolicy> command_policy(const Settings& settings) {
   return out;
 }
 
-CommandVerdict judge_command(const std::vector<std::string>& argv, const CommandPolicy& policy) {
-  Judge judge(policy);
+CommandVerdict judge_command(const std::vector<std::string>& argv, const CommandPolicy& policy, const ScriptReader& read) {
+  Judge judge(policy, read);
   judge.command(Words(argv.begin(), argv.end()));
   return judge.take();
+}
+
+Result<CommandVerdict> judge_request(const Request& request, const Settings& settings) {
+  TRY_SET(CommandPolicy policy, command_policy(settings));
+  return judge_command(request.argv, policy, [&](const std::string& path) -> std::optional<std::string> {
+    std::string full = path.starts_with('/') ? path : cat(request.workdir.empty() ? "/work" : request.workdir, "/", path.starts_with("./") ? path.substr(2) : path);
+    for (const auto& file : request.files) {
+      if (full != cat("/work/", file.name)) continue;
+      if (const auto* bytes = std::get_if<std::string>(&file.content)) return bytes->size() > kMostScript ? std::nullopt : std::optional(*bytes);
+      return text_of(std::get<int>(file.content));
+    }
+    auto opened = sys::open(full.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    return opened.ok() ? text_of(opened.value().get()) : std::nullopt;
+  });
 }
 
 }  // namespace hotcell::backends

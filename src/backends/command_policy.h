@@ -2,10 +2,13 @@
 // wall and says so: a program that is let in does what it likes, and whoever means to get round this does. It keeps honest
 // programs from accidents, and reads commands as the shell does, not as text.
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/settings.h"
+#include "hotcell/request.h"
 #include "hotcell/result.h"
 
 namespace hotcell::backends {
@@ -29,7 +32,12 @@ Result<CommandPolicy> command_policy(const Settings& settings);
 struct CommandVerdict {
   bool allowed = true, writes = false;
   std::string category, reason;       // blocked_command, not_read_only, not_allowed, file_mutation, shell, unreadable
+  std::vector<std::string> unread;    // what kFull let pass because it is known only when it runs
 };
-CommandVerdict judge_command(const std::vector<std::string>& argv, const CommandPolicy& policy);
+// The text of a script that is named; nullopt: it is not in sight.
+using ScriptReader = std::function<std::optional<std::string>(const std::string& path)>;
+CommandVerdict judge_command(const std::vector<std::string>& argv, const CommandPolicy& policy, const ScriptReader& read = {});
+// With what the request brings along and, since there is no wall, the host's files.
+Result<CommandVerdict> judge_request(const Request& request, const Settings& settings);
 
 }  // namespace hotcell::backends

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace hotcell::backends {
 namespace {
 
@@ -75,6 +77,45 @@ TEST(CommandPolicy, WithoutAShellThereIsNone) {
 TEST(CommandPolicy, SettingsAreWordsThatAreKnown) {
   EXPECT_FALSE(command_policy(Settings::parse({"basic.shell=readonly"}).value()).ok());
   EXPECT_FALSE(command_policy(Settings::parse({"basic.writes=on"}).value()).ok());
+}
+
+// Code in words, in what a shell is given to read, in variables with a value in sight, in another folder.
+TEST(CommandPolicy, CodeInWordsIsRead) {
+  for (auto text : {"eval \"rm -r /etc\"", "eval rm -r /etc", "x=rm; $x -r /etc", "x='rm -r'; $x /etc", "d=/etc; rm -r \"$d\"", "x=/; rm -rf ${x}etc", "export D=/etc; rm -r $D", "$(echo rm) -r /etc", "`echo rm -r /etc`",
+                    "cd / && rm -r etc", "cd /; rm -rf *", "cd / && find . -delete", "cd ~ && rm -r x", "cd /usr && cd .. && rm -r etc", "echo 'rm -r /etc' | sh", "echo rm -r /etc | bash -s", "printf '%s' 'rm -r /etc' | sh",
+                    "sh <<E\nrm -r /etc\nE", "bash <<'E'\nif true; then rm -r /etc; fi\nE", "sh <<< 'rm -r /etc'", "sh - <<E\nreboot\nE", "trap 'rm -r /etc' EXIT", "eval eval eval reboot", "echo reboot | nice sh", "env -i sh <<E\nreboot\nE"}) {
+    auto v = script(text);
+    EXPECT_FALSE(v.allowed) << text;
+    EXPECT_EQ(v.category, "blocked_command") << text << ": " << v.reason;
+  }
+  for (auto text : {"x=rm; x=echo; $x -r /etc", "d=/; d=$(mktemp -d); rm -r \"$d\"", "(cd / && ls); rm -r build", "x=$(cd / && ls); rm -r build", "cd /tmp/x && rm -r *", "cd /; cd /tmp/x; rm -r y", "cat <<E\nrm -r /etc\nE", "echo 'rm -r /etc' | cat",
+                    "echo 'rm -r /etc' | grep x | wc", "cd / && chmod -R u+w /tmp/x/y", "x=/ true; rm -r y", "eval ls", "trap - EXIT", "for d in a b; do rm -r $d; done"}) {
+    auto v = script(text);
+    EXPECT_TRUE(v.allowed) << text << ": " << v.category << ": " << v.reason;
+  }
+}
+
+// What is let pass unread is told.
+TEST(CommandPolicy, WhatCannotBeReadIsSaid) {
+  for (auto text : {"$X -r /etc", "eval \"$X\"", "cat f | sh", "sh f", ". ./f", "sh", "rm -r \"$X\"", "find . | xargs rm -r", "ls | xargs sh -c", "alias ls=rm", "echo 'x", "sh -c \"$X\""}) {
+    auto v = script(text);
+    EXPECT_TRUE(v.allowed) << text << ": " << v.reason;
+    EXPECT_FALSE(v.unread.empty()) << text;
+  }
+  for (auto text : {"ls -l", "make && rm -r build", "x=a; echo $x", "ls | xargs echo", "rm -r /tmp/x"}) EXPECT_TRUE(script(text).unread.empty()) << text << ": " << script(text).unread[0];
+}
+
+TEST(CommandPolicy, ScriptsThatAreInSightAreRead) {
+  std::map<std::string, std::string> files = {{"/work/bad.sh", "#!/bin/sh\nreboot\n"}, {"good.sh", "ls\n"}, {"bad.sh", "reboot\n"}, {"/work/env.sh", "#!/usr/bin/env -S bash -e\nreboot\n"}, {"/work/x.py", "#!/usr/bin/python3\nreboot\n"},
+                                              {"self.sh", ". self.sh\n. self.sh\n. self.sh\n. self.sh\n. self.sh\n. self.sh\n. self.sh\n. self.sh\n"}, {"/etc/bad.sh", "reboot\n"}};
+  ScriptReader read = [&](const std::string& path) { return files.contains(path) ? std::optional(files[path]) : std::nullopt; };
+  for (auto argv : {std::vector<std::string>{"sh", "/work/bad.sh"}, {"bash", "-e", "bad.sh", "word"}, {"/work/bad.sh"}, {"/work/env.sh"}, {"env", "A=b", "sh", "bad.sh"}, {"sh", "-c", ". bad.sh"}, {"sh", "-c", "cd /etc && sh bad.sh"}})
+    EXPECT_EQ(judge_command(argv, {}, read).category, "blocked_command") << argv.back();
+  for (auto argv : {std::vector<std::string>{"sh", "good.sh"}, {"/work/x.py"}, {"cat", "/work/bad.sh"}}) EXPECT_TRUE(judge_command(argv, {}, read).allowed) << argv.back();
+  EXPECT_TRUE(judge_command({"sh", "good.sh"}, of({"basic.shell=read_only"}), read).allowed);
+  EXPECT_FALSE(judge_command({"sh", "bad.sh"}, of({"basic.shell=read_only"}), read).allowed);
+  EXPECT_EQ(judge_command({"sh", "self.sh"}, {}, read).category, "unreadable") << "it has an end";
+  EXPECT_FALSE(judge_command({"sh", "nowhere.sh"}, {}, read).unread.empty());
 }
 
 }  // namespace

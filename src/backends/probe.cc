@@ -1,5 +1,7 @@
 #include "backends/probe.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -22,26 +24,26 @@ const Trial* find_trial(std::string_view name) {
 
 Policy trial_policy(std::string_view name, const Settings& settings) {
   Policy policy = default_policy();
-  policy.limits.wall = probe_settings().patience;
-  int said = 0;
-  std::string text = name == "codex" ? settings.get("codex.probe_timeout") : "";
-  std::from_chars(text.data(), text.data() + text.size(), said);
-  if (said > 0) policy.limits.wall = std::chrono::milliseconds(said);
+  policy.limits.wall = patience_for(name, settings, probe_settings().patience);
   return policy;
 }
 
-Result<Report> worked(Result<Report> tried) {
+Result<Report> worked(Result<Report> tried, Nanoseconds wall) {
   if (!tried.ok() || tried.value().verdict.status() == RunStatus::kCompleted) return tried;
   const Report& report = tried.value();
+  if (report.verdict.reason == ExitReason::kTimeoutWall)
+    return make_error(ErrorCode::kUnsupported, cat("the smallest program had not ended after ", std::chrono::duration_cast<std::chrono::milliseconds>(wall).count(), " ms"));
   auto said = trim(report.err);
   return make_error(ErrorCode::kUnsupported, cat("the smallest program ended with ", to_string(report.verdict.reason), report.error.empty() ? "" : ": ",
                                                  report.error, said.empty() ? "" : ": ", printable(said.substr(0, 300))));
 }
 
-Result<Report> try_once(Launcher& launcher, const Policy& policy) {
+Result<Report> try_once(Launcher& launcher, const Policy& policy, const Settings& settings) {
   Request request;
   request.argv = {"/bin/true"};
-  return worked(launcher.run(policy, std::move(request)));
+  // The shell reads the walls back and so must be there; of a root that somebody has put together nothing more is known.
+  if (settings.said("oci.rootfs") || settings.said("oci.image") || settings.said("vm.image")) request.argv = {"/bin/sh", "-c", ":"};
+  return worked(launcher.run(policy, std::move(request)), policy.limits.wall);
 }
 
 Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
@@ -50,13 +52,13 @@ Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
   if (trial == nullptr) {
     ToolOptions options;
     options.settings = settings;
-    options.patience = probe_settings().patience;
+    options.patience = patience_for(p.name, settings, probe_settings().patience);
     TRY_SET(launcher, open_backend(p.name, {}, std::move(options)));
   }
   int runs = purpose == ProbeFor::kChoosing ? 1 : 3;
   for (int i = 0; i < runs; ++i) {
     auto before = std::chrono::steady_clock::now();
-    TRY_SET(Report report, trial == nullptr ? try_once(*launcher, trial_policy(p.name, settings)) : worked(trial->run()));
+    TRY_SET(Report report, trial == nullptr ? try_once(*launcher, trial_policy(p.name, settings), settings) : worked(trial->run(), default_policy().limits.wall));
     auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - before);
     if (i > 0) p.start = i == 1 ? took : std::min(p.start, took);  // the first one also reads the walls back
     p.layers = std::move(report.enforcement.layers);
@@ -64,7 +66,40 @@ Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
   return {};
 }
 
+// Judged is what a tool can do; how far that goes depends on who asks, and where.
+void judge_here(std::string_view name, const Backend* tool, const Policy& policy, std::vector<Held>& held) {
+  const bool root = ::geteuid() == 0;
+  // An engine is root whoever asks it, and a machine's ceilings are the guest's.
+  const bool ours = tool == nullptr || (!tool->engine() && tool->name() != "vm");
+  const bool another = name == "landlock" || (tool != nullptr && tool->own_ids() && tool->name() != "vm");
+  for (auto& h : held) {
+    if (!root && ours && h.status == LayerStatus::kFull && (h.statement == "memory" || h.statement == "cpu")) {
+      h.status = LayerStatus::kPartial;
+      h.detail = "cgroup where this user may make one; each process and samples otherwise";
+    }
+    if (root && another && !policy.filesystem.grants.empty() && h.statement == "identity" && h.status != LayerStatus::kNone)
+      h.detail += "; of what is granted it may do what others may: root's own files stay shut";
+  }
+}
+
+// What the trial has shown to be less.
+void lower(std::vector<Held>& held, const std::vector<LayerReport>& layers) {
+  for (auto& h : held)
+    for (const auto& l : layers)
+      if ((l.layer == Layer::kMemory || l.layer == Layer::kCpu) && h.statement == to_string(l.layer) && h.status == LayerStatus::kFull && l.status != LayerStatus::kFull) {
+        h.status = LayerStatus::kPartial;
+        h.detail = l.detail;
+      }
+}
+
 }  // namespace
+
+Nanoseconds patience_for(std::string_view name, const Settings& settings, Nanoseconds otherwise) {
+  int said = 0;
+  std::string text = name == "codex" && settings.said("codex.probe_timeout") ? settings.get("codex.probe_timeout") : "";
+  std::from_chars(text.data(), text.data() + text.size(), said);
+  return said > 0 ? std::chrono::milliseconds(said) : otherwise;
+}
 
 std::string_view describe(std::string_view name) {
   if (name == "native") return "namespaces, Landlock, seccomp, cgroups";
@@ -75,9 +110,11 @@ std::string_view describe(std::string_view name) {
 }
 
 std::vector<Held> held_of(std::string_view name, const Policy& policy) {
-  if (const Backend* b = find(name)) return b->judge(policy);
-  if (const Trial* trial = find_trial(name)) return trial->judge(policy);
-  return judge_own(name, policy);
+  const Backend* tool = find(name);
+  const Trial* trial = find_trial(name);
+  auto held = tool != nullptr ? tool->judge(policy) : trial != nullptr ? trial->judge(policy) : judge_own(name, policy);
+  judge_here(name, tool, policy, held);
+  return held;
 }
 
 ProbeSettings& probe_settings() {
@@ -104,6 +141,7 @@ Probed probe(std::string_view name, const Settings& settings, ProbeFor purpose, 
   auto filled = fill(p, purpose, settings);
   p.works = filled.ok();
   if (!p.works) p.why = filled.error().message;
+  lower(p.held, p.layers);
   return p;
 }
 
@@ -125,6 +163,10 @@ Result<Choice> select_here(Level level, const Settings& settings, const Policy& 
   auto known = names();
   for (auto name : order_of(level)) {
     if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    if (auto why = not_for(name, settings, SettingsOf::kCandidate); !why.empty()) {
+      facts.push_back({std::string(name), false, std::move(why)});
+      continue;
+    }
     auto held = held_of(name, policy);
     auto missing = std::find_if(held.begin(), held.end(), [&](const Held& h) {
       return h.status == LayerStatus::kNone && !h.by_name && std::find(waived.begin(), waived.end(), h.statement) == waived.end();

@@ -39,7 +39,9 @@ ProbeSettings& probe_settings();
 enum class ProbeFor : std::uint8_t { kListing, kChoosing };  // with its start-up time, or whether it works at all
 Probed probe(std::string_view name, const Settings& settings = {}, ProbeFor purpose = ProbeFor::kListing, const Policy& policy = default_policy());
 std::string_view describe(std::string_view name);
-std::vector<Held> held_of(std::string_view name, const Policy& policy);
+std::vector<Held> held_of(std::string_view name, const Policy& policy);  // on this host, for this user
+// How long a trial run may take: what was said of this tool.
+Nanoseconds patience_for(std::string_view name, const Settings& settings, Nanoseconds otherwise);
 std::vector<std::string_view> names();   // native and landlock first
 // `only`: these, where it is not empty.
 std::vector<Probed> probe_all(const Settings& settings = {}, const Policy& policy = default_policy(), const std::vector<std::string>& only = {});

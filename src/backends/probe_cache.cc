@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "backends/vm.h"
 #include "base/sha256.h"
 #include "base/strings.h"
 #include "sys/file.h"
@@ -129,13 +130,35 @@ void ProbeCache::put(const Probed& p, std::string_view key, std::chrono::system_
   if (!written || ::renameat(folder.get(), part.c_str(), folder.get(), p.name.c_str()) != 0) ::unlinkat(folder.get(), part.c_str(), 0);
 }
 
+namespace {
+
+// What a trial run leans on besides its tool, as it is now: an engine that was started has another socket, an image that was made anew another
+// time, and whoever sets HOTCELL_VM_KERNEL because a message said so does not want to hear that message again.
+std::string leaned_on(std::string_view name, const Settings& settings) {
+  std::string out;
+  auto add = [&](const std::string& path) { out += cat(path, "=", tool_identity(path), "\n"); };
+  for (const auto& spec : known_settings()) {
+    std::string value = settings.get(spec.name);
+    const bool socket = spec.name == cat(name, ".socket");
+    if (!value.starts_with('/') || (!settings.said(spec.name) && !socket)) continue;
+    add(value);
+    if (auto colon = value.rfind(':'); colon != value.npos) add(value.substr(0, colon));  // FOLDER:TAG
+  }
+  if (name != "vm") return out;
+  for (const auto& place : kernel_places(settings))
+    for (auto folder : {"/boot", "/lib/modules"}) add(cat(place, folder));
+  return out;
+}
+
+}  // namespace
+
 std::string probe_key_here(std::string_view name, const Settings& settings) {
   const Backend* backend = find(name);
   // What a backend without a tool is made of comes and goes with packages.
   std::string tool = backend == nullptr ? std::string("/var/lib/dpkg/status") : backend->installed(settings);
   // What lies beside one build of ours (a kernel for guests, say) need not lie beside another.
   std::string self = sys::read_link("/proc/self/exe").value_or("");
-  return probe_key(name, tool, cat("patience ", probe_settings().patience.count(), " ", settings.text(), " ", self));
+  return probe_key(name, tool, cat("patience ", probe_settings().patience.count(), " ", settings.text(), " ", self, "\n", leaned_on(name, settings)));
 }
 
 Probed probe_cached(std::string_view name, const ProbeCache& cache, const Settings& settings) {

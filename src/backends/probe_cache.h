@@ -1,5 +1,6 @@
 // What a probe found, kept: a level would otherwise try its backends before each run. An entry is for one binary (its path, time,
-// size and inode), one kernel, one user and one version of ours, and not for long. It only ever chooses what is tried for
+// size and inode), one kernel, one user, one version of ours and what else it leans on (settings, an engine's socket, images, the
+// guest's kernel and where it is looked for), and not for long. It only ever chooses what is tried for
 // real a moment later; nothing runs with weaker walls because an entry is old.
 #pragma once
 #include <chrono>

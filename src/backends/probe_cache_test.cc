@@ -103,5 +103,37 @@ TEST_F(ProbeCacheTest, TheKeyIsTheBinaryTheKernelAndTheUser) {
   EXPECT_NE(probe_key("x", tool, "c"), key) << "gone";
 }
 
+// "… set HOTCELL_VM_KERNEL to the folder": whoever does is not answered with what was found without it.
+TEST_F(ProbeCacheTest, TheKeyIsWhatATrialLeansOn) {
+  auto set = [](const std::string& words) { return Settings::parse({words}).value(); };
+  ::unsetenv("HOTCELL_VM_KERNEL");
+  std::string key = probe_key_here("vm");
+  EXPECT_EQ(probe_key_here("vm"), key);
+  ::setenv("HOTCELL_VM_KERNEL", folder_.c_str(), 1);
+  std::string with = probe_key_here("vm");
+  EXPECT_NE(with, key);
+  std::filesystem::create_directories(cat(folder_, "/boot"));
+  EXPECT_NE(probe_key_here("vm"), with) << "a kernel was put there";
+  ::unsetenv("HOTCELL_VM_KERNEL");
+  EXPECT_EQ(probe_key_here("vm"), key);
+
+  std::string image = cat(folder_, "/image.tar");
+  auto settings = set(cat("vm.image=", image));
+  std::string missing = probe_key_here("vm", settings);
+  EXPECT_NE(missing, key);
+  std::ofstream(image) << "x";
+  EXPECT_NE(probe_key_here("vm", settings), missing) << "it is there now";
+  auto layout = set(cat("oci.image=", folder_, "/layout:latest"));
+  std::string without = probe_key_here("crun", layout);
+  std::filesystem::create_directories(cat(folder_, "/layout"));
+  EXPECT_NE(probe_key_here("crun", layout), without);
+
+  std::string socket = cat(folder_, "/engine.sock");
+  auto engine = set(cat("docker.socket=", socket));
+  std::string stopped = probe_key_here("docker", engine);
+  std::ofstream(socket) << "";
+  EXPECT_NE(probe_key_here("docker", engine), stopped) << "the engine was started";
+}
+
 }  // namespace
 }  // namespace hotcell::backends

@@ -6,6 +6,13 @@
 #include "core/policy/suggest.h"
 
 namespace hotcell::backends {
+namespace {
+
+constexpr std::string_view kBundles = "crun runc runsc oci";
+
+std::string_view owners_of(const SettingSpec& spec) { return spec.of.empty() ? spec.name.substr(0, spec.name.find('.')) : spec.of; }
+
+}  // namespace
 
 const std::vector<SettingSpec>& known_settings() {
   static const std::vector<SettingSpec> list = {
@@ -16,22 +23,22 @@ const std::vector<SettingSpec>& known_settings() {
       {"podman.runtime", "", "a runtime that the engine knows"},
       {"podman.probe_timeout", "2000", "as above"},
       {"oci.runtime", "", "the runtime of backend oci: a name, or a path from the root"},
-      {"oci.rootfs", "", "root file system of OCI runtimes: a folder, or a tar"},
-      {"oci.image", "", "the same from an image layout: FOLDER or FOLDER:TAG"},
-      {"oci.apparmor", "", "AppArmor profile of the program, loaded on this host"},
-      {"oci.selinux", "", "SELinux label of the program and of what is mounted"},
+      {"oci.rootfs", "", "root file system of OCI runtimes: a folder, or a tar", kBundles, true},
+      {"oci.image", "", "the same from an image layout: FOLDER or FOLDER:TAG", kBundles, true},
+      {"oci.apparmor", "", "AppArmor profile of the program, loaded on this host", kBundles, true},
+      {"oci.selinux", "", "SELinux label of the program and of what is mounted", kBundles, true},
       {"lxc.executable", "lxc-execute", "the program that runs one command in a container"},
       {"lxc.instance", "hotcell", "what the names of containers begin with"},
       {"runsc.platform", "", "systrap or ptrace; otherwise the first of the two that works"},
       {"vm.executable", "qemu-system-x86_64", "QEMU: a name, or a path below /usr"},
       {"vm.kernel", "", "a folder with boot/ and lib/modules/ of the guest's kernel"},
-      {"vm.image", "", "root file system of the machine: an erofs image, or a folder, a tar or an image layout that one is made of"},
+      {"vm.image", "", "root file system of the machine: an erofs image, or a folder, a tar or an image layout that one is made of", {}, true},
       {"vm.memory", "", "MiB of the machine, at least what the policy's limit takes"},
       {"vm.cpus", "", "processors of the machine, at most the host's"},
-      {"basic.shell", "full", "of backend basic: disabled, read_only, task_scoped or full"},
-      {"basic.writes", "off", "block_file_mutation: no command that changes files"},
-      {"basic.allow", "", "names of commands, with blanks between them, for task_scoped"},
-      {"basic.block", "", "names of commands that are never started, with blanks between them"},
+      {"basic.shell", "full", "of backend basic: disabled, read_only, task_scoped or full", {}, true},
+      {"basic.writes", "off", "block_file_mutation: no command that changes files", {}, true},
+      {"basic.allow", "", "names of commands, with blanks between them, for task_scoped", {}, true},
+      {"basic.block", "", "names of commands that are never started, with blanks between them", {}, true},
       {"codex.executable", "codex", "the program"},
       {"codex.subcommand", "sandbox", "what it is asked to do"},
       {"codex.probe_timeout", "20000", "milliseconds for a trial run"},
@@ -79,6 +86,18 @@ std::string Settings::text() const {
   std::string out;
   for (const auto& [name, value] : values_) out += cat(out.empty() ? "" : " ", name, "=", value);
   return out;
+}
+
+std::string not_for(std::string_view backend, const Settings& settings, SettingsOf how) {
+  for (const auto& spec : known_settings()) {
+    if (!settings.said(spec.name) || (how == SettingsOf::kCandidate && !spec.binding)) continue;
+    auto owners = split(owners_of(spec), ' ');
+    if (std::find(owners.begin(), owners.end(), backend) != owners.end()) continue;
+    std::string list;
+    for (std::size_t i = 0; i < owners.size(); ++i) list += cat(i == 0 ? "" : i + 1 == owners.size() ? " and " : ", ", owners[i]);
+    return cat("it cannot do what ", spec.name, " says; that is for ", list);
+  }
+  return {};
 }
 
 }  // namespace hotcell::backends

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "backends/posture.h"
+#include "backends/probe.h"
 #include "backends/tool_launcher.h"
 #include "backends/tools.h"
 #include "backends/walls.h"
@@ -251,6 +252,67 @@ TEST(Backends, WhatIsNoWallSaysSoOfEveryStatement) {
       EXPECT_TRUE((h.statement != "files" && h.statement != "network" && h.statement != "syscalls") || h.status == LayerStatus::kNone) << b->name() << " " << h.statement;
     for (const auto& h : unheld(*b, default_policy(), {})) EXPECT_NE(h.status, LayerStatus::kNone) << "its name is what was asked for: " << h.statement;
   }
+}
+
+// What the caller has named as the folder is where the program starts: what it writes there must not go with the workspace.
+TEST(Backends, WhatIsNoWallStartsInTheFolderThatWasNamed) {
+  Policy policy = default_policy();
+  policy.filesystem.grants = {{"/work/granted", Access::kWrite, "--write"}};
+  for (const Backend* b : {basic(), none()})
+    for (auto [said, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"", "/s/work"}, {"/usr", "/usr"}, {"/work/sub", "/s/work/sub"}, {"/work/granted/x", "/work/granted/x"}, {"/workshop", "/workshop"}}) {
+      Request request = request_of({"/bin/pwd", said});
+      request.workdir = said;
+      auto plan = plan_tool(*b, policy, request, "/s", 7);
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_TRUE(has_run(plan.value().argv, {"-C", expected})) << b->name() << " " << said;
+      EXPECT_EQ(plan.value().argv.back(), *said == '\0' ? "" : expected) << "words and folder are the same";
+    }
+}
+
+TEST(Settings, AreOfSomeBackendsAndNoOthers) {
+  auto root = Settings::parse({"oci.rootfs=/r"}).value();
+  for (auto name : {"crun", "runc", "runsc", "oci"}) EXPECT_EQ(not_for(name, root, SettingsOf::kNamed), "") << name;
+  for (auto name : {"native", "bwrap", "docker", "lxc", "vm", "none"})
+    for (auto how : {SettingsOf::kNamed, SettingsOf::kCandidate})
+      EXPECT_EQ(not_for(name, root, how), "it cannot do what oci.rootfs says; that is for crun, runc, runsc and oci") << name;
+  // Where a tool is says nothing about another one.
+  auto socket = Settings::parse({"docker.socket=/s"}).value();
+  EXPECT_EQ(not_for("docker", socket, SettingsOf::kNamed), "");
+  EXPECT_EQ(not_for("podman", socket, SettingsOf::kCandidate), "");
+  EXPECT_NE(not_for("podman", socket, SettingsOf::kNamed), "");
+  EXPECT_NE(not_for("bwrap", Settings::parse({"basic.shell=read_only"}).value(), SettingsOf::kCandidate), "") << "rules that nobody would look at";
+  EXPECT_NE(not_for("runsc", Settings::parse({"vm.image=/i"}).value(), SettingsOf::kCandidate), "");
+  EXPECT_EQ(not_for("bwrap", {}, SettingsOf::kNamed), "");
+}
+
+// What only root has is not said to somebody else, and what root's id does not bring along is said to root.
+TEST(Backends, WhatIsHeldIsOfThisUser) {
+  const bool root = ::geteuid() == 0;
+  auto row = [](std::string_view backend, std::string_view statement, const Policy& policy) {
+    for (auto& h : held_of(backend, policy))
+      if (h.statement == statement) return h;
+    return Held{};
+  };
+  for (auto backend : {"native", "landlock", "bwrap", "firejail", "basic", "none"})
+    for (auto statement : {"memory", "cpu"}) EXPECT_EQ(row(backend, statement, default_policy()).status, root ? LayerStatus::kFull : LayerStatus::kPartial) << backend;
+  EXPECT_EQ(row("docker", "memory", default_policy()).status, LayerStatus::kFull) << "an engine is root whoever asks";
+  EXPECT_EQ(row("basic", "identity", default_policy()).status, root ? LayerStatus::kFull : LayerStatus::kNone);
+  Policy granted = default_policy();
+  granted.filesystem.grants = {{"/srv", Access::kWrite, "--write"}};
+  for (auto backend : {"landlock", "bwrap", "crun", "docker"}) {
+    EXPECT_EQ(row(backend, "identity", granted).detail.find("root's own files stay shut") != std::string::npos, root) << backend;
+    EXPECT_EQ(row(backend, "identity", default_policy()).detail.find("root's own"), std::string::npos) << backend;
+  }
+  for (auto backend : {"native", "vm", "none"}) EXPECT_EQ(row(backend, "identity", granted).detail.find("root's own"), std::string::npos) << backend;
+}
+
+TEST(Settings, SayHowLongATrialMayTake) {
+  using std::chrono::milliseconds;
+  auto said = Settings::parse({"codex.probe_timeout=70"}).value();
+  EXPECT_EQ(patience_for("codex", said, milliseconds(5)), milliseconds(70));
+  EXPECT_EQ(patience_for("bwrap", said, milliseconds(5)), milliseconds(5));
+  EXPECT_EQ(patience_for("codex", {}, milliseconds(5)), milliseconds(5));
 }
 
 }  // namespace

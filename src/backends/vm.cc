@@ -22,7 +22,7 @@ bool below(std::string_view path, std::string_view folder) {
 class Vm final : public Backend {
  public:
   std::string_view name() const override { return "vm"; }
-  std::string_view what() const override { return "a virtual machine (QEMU, emulated): a kernel of its own, in a native cell"; }
+  std::string_view what() const override { return "a virtual machine (QEMU, emulated: a cell has no /dev/kvm): a kernel of its own, in a native cell"; }
   std::string_view package() const override { return "qemu-system-x86"; }
   std::string_view binary() const override { return "qemu-system-x86_64"; }
   bool guest_kernel() const override { return true; }

@@ -203,5 +203,10 @@ TEST(VmImage, OnlyWhatWasUsedLastIsKept) {
   EXPECT_EQ(::rmdir(folder), 0);
 }
 
+// Whoever measures it should know why it is slow, from the list alone.
+TEST(Machine, SaysThatItIsEmulatedAndWhy) {
+  EXPECT_NE(vm()->what().find("emulated: a cell has no /dev/kvm"), std::string_view::npos) << vm()->what();
+}
+
 }  // namespace
 }  // namespace hotcell::backends

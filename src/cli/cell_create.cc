@@ -55,6 +55,7 @@ Result<int> cell_create(const Parsed& parsed) {
   TRY_SET(ChosenPolicy chosen, choose_policy(parsed));
   if (chosen.wasm || chosen.launcher.backend != "native")
     return bad(cat("cell create: a cell that lasts is native, and ", chosen.wasm ? std::string("wasm") : chosen.launcher.backend, " was chosen (", chosen.reason.empty() ? "--level, --tier" : chosen.reason, "); none was made"));
+  if (auto why = backends::not_for("native", chosen.settings, backends::SettingsOf::kNamed); !why.empty()) return bad(cat("cell create: a cell that lasts is native: ", why));
   Policy& policy = chosen.policy;
   cells::Ask ask = cell_ask("create", "");
   // What is taken from the caller's environment is taken now, once.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backends/probe.h"
 #include "backends/tool_launcher.h"
 #include "base/json_write.h"
 #include "base/strings.h"
@@ -12,10 +13,14 @@ namespace hotcell {
 
 namespace {
 
+std::string row_of(const backends::Held& h) {
+  return cat("  ", h.statement, std::string(12 - std::min<std::size_t>(11, h.statement.size()), ' '), to_string(h.status), "  ", h.detail, "\n");
+}
+
 // What would be run, what each part of the policy becomes there, and what is made for it before.
 Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, bool json) {
   TRY_SET(backends::ToolPlan plan, backends::plan_tool(tool, job.policy, job.request, "SCRATCH", 0, job.settings));
-  auto held = tool.judge(job.policy);
+  auto held = backends::held_of(tool.name(), job.policy);
   if (json) {
     JsonWriter w;
     w.begin_object();
@@ -39,22 +44,31 @@ Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, 
   }
   std::string text = cat("backend ", tool.name(), ": ", tool.what(), "\n");
   if (!tool.engine() && tool.installed(job.settings).empty()) text += cat("missing here: ", tool.binary(), tool.package().empty() ? "" : cat(" (apt-get install ", tool.package(), ")"), "\n");
-  for (const auto& h : held) text += cat("  ", h.statement, std::string(12 - std::min<std::size_t>(11, h.statement.size()), ' '), to_string(h.status), "  ", h.detail, "\n");
+  for (const auto& h : held) text += row_of(h);
   text += tool.engine() ? "request:\n " : "command:\n ";
   for (const auto& a : plan.argv) text += cat(" ", printable(a));
   text += "\nmade before, below SCRATCH:\n";
   for (const auto& p : plan.pieces) text += cat("  ", p.name, p.kind == backends::Piece::Kind::kLink ? cat(" -> ", p.bytes) : "", "\n");
+  for (const auto& note : job.about) text += cat("note: ", printable(note), "\n");
   return text;
 }
 
 Result<std::string> explain(const Parsed& parsed) {
   TRY_SET(Job job, make_job(parsed, JobFor::kExplaining));
-  if (const auto* tool = backends::find(job.launcher.backend)) return explain_tool(*tool, job, parsed.has(Opt::kJson));
+  if (const auto* tool = backends::find(job.launcher.backend)) {
+    TRY(tool->permits(job.request, job.settings));
+    return explain_tool(*tool, job, parsed.has(Opt::kJson));
+  }
   if (parsed.has(Opt::kJson)) {
     TRY_SET(std::string json, explain_json(job.policy, job.request, job.launcher));
     return json.ends_with('\n') ? json : json + "\n";
   }
   TRY_SET(std::string text, explain_text(job.policy, job.request, job.launcher));
+  if (job.wasm) {
+    std::string rows = cat("backend wasm: ", backends::describe("wasm"), "\n");
+    for (const auto& h : backends::held_of("wasm", job.policy)) rows += row_of(h);
+    text = cat(rows, "the cell around it:\n", text);
+  }
   for (const auto& note : job.notes) text += cat("note: ", printable(note), "\n");
   return text;
 }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/backend.h"
+#include "backends/command_policy.h"
 #include "base/strings.h"
 #include "cli/paths.h"
 #include "cli/program.h"
@@ -80,6 +82,27 @@ Result<void> set_program(const Parsed& parsed, JobFor purpose, Job& job) {
   return place_program(words, job);
 }
 
+// What was said of another tool would be ignored, and with it perhaps the root that the program was to have.
+Result<void> check_settings(const Parsed& parsed, const Job& job) {
+  // A level or a tier has looked at what is binding, and a setting for one of its candidates may stand beside the other.
+  const bool chosen = parsed.has(Opt::kLevel) || parsed.last(Opt::kTier).value_or("light") == "strong";
+  const std::string backend = parsed.has(Opt::kResume) ? "runsc" : job.wasm ? "wasm" : job.launcher.backend.empty() ? "native" : job.launcher.backend;
+  auto why = backends::not_for(backend, job.settings, chosen ? backends::SettingsOf::kCandidate : backends::SettingsOf::kNamed);
+  return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("backend ", backend, ": ", why));
+}
+
+std::vector<std::string> about_walls(const Job& job, std::string reason) {
+  const auto* tool = backends::find(job.launcher.backend);
+  if (reason.empty() && tool != nullptr && !tool->walls()) reason = cat("no wall: asked for by --backend ", tool->name());
+  std::vector<std::string> out;
+  if (!reason.empty()) out.push_back(std::move(reason));
+  if (tool == nullptr || tool->name() != "basic") return out;
+  // Refused it is by the launcher; what was let pass unread is said here.
+  if (auto verdict = backends::judge_request(job.request, job.settings); verdict.ok())
+    for (const auto& what : verdict.value().unread) out.push_back(cat("basic cannot read this before it runs: ", printable(what)));
+  return out;
+}
+
 }  // namespace
 
 Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what) {
@@ -131,6 +154,7 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   job.waived = std::move(chosen.waived);
   job.wasm = chosen.wasm;
   job.settings = std::move(chosen.settings);
+  TRY(check_settings(parsed, job));
   for (const auto& [option, value] : parsed.values()) {
     if (option != Opt::kFile) continue;
     TRY_SET(OpenedFile file, open_for_copy(value, "--file"));
@@ -142,14 +166,16 @@ Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
   job.request.rich = parsed.has(Opt::kRich);
   TRY(set_program(parsed, purpose, job));
   TRY(check_workspace(job));
-  if (job.wasm && purpose == JobFor::kRunning && (!job.source || as_wasm(*job.source->language) == nullptr))
+  const bool named = purpose == JobFor::kRunning || !parsed.words.empty() || parsed.has(Opt::kCode);
+  if (job.wasm && named && (!job.source || as_wasm(*job.source->language) == nullptr))
     return bad("backend wasm runs WASI modules (x.wasm) and C or C++ sources; this is none of them");
   if (job.request.rich && job.request.outputs_if_there.empty())
     return bad("--rich goes with a Python FILE or --language python -c CODE");
   auto valid = validate(job.policy, job.origins);
   if (!valid.ok()) return std::move(valid).error();
   job.notes = env_warnings(job.policy);
-  if (!chosen.reason.empty()) job.notes.push_back(std::move(chosen.reason));
+  job.about = about_walls(job, std::move(chosen.reason));
+  job.notes.insert(job.notes.end(), job.about.begin(), job.about.end());
   for (const auto& w : job.waived) job.notes.push_back(cat("waived: ", w, " need not be held"));
   return job;
 }

@@ -24,6 +24,7 @@ struct Job {
   std::optional<ProgramSource> source;  // what is verified and compiled before the request can be run
   std::vector<sys::Fd> held;       // what request.files and request.stdin_source read from
   std::vector<std::string> notes;  // worth a line on stderr
+  std::vector<std::string> about;  // those of them that say which walls there are, and why: in the result, too
 };
 
 enum class JobFor : std::uint8_t { kRunning, kExplaining };  // explaining needs no program

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backends/kept.h"
+#include "backends/probe.h"
 #include "backends/tool_launcher.h"
 #include "base/strings.h"
 #include "cli/commands.h"
@@ -114,6 +115,7 @@ class Run {
     prepared_ = std::move(prepared).value();
     if (!prepared_.stopped) return std::nullopt;
     Report report = *std::move(prepared_.stopped);
+    report.notices.insert(report.notices.begin(), job_.about.begin(), job_.about.end());
     pipeline_->complete(std::exchange(prepared_, {}), report);
     pipeline_.reset();
     found_ = inspector_.look(report);
@@ -200,6 +202,7 @@ class Run {
       return refuse_run(result_->error(), json_);
     }
     Report& report = result_->value();
+    report.notices.insert(report.notices.begin(), job_.about.begin(), job_.about.end());
     if (pipeline_) pipeline_->complete(std::exchange(prepared_, {}), report);
     if (!found_) look(report);
     audit_findings(parsed_, report, found_, {});
@@ -328,7 +331,7 @@ Result<int> run_one(const Parsed& parsed) {
   // Before the first cell exists: a signal that came between start and here would leave it behind.
   TRY(catch_signals());
   TRY(audit_waivers(parsed, job));
-  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {.waived = job.waived, .settings = job.settings, .cancelled = [] { return caught_signal() != 0; }}));
+  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {.waived = job.waived, .settings = job.settings, .patience = backends::patience_for(job.launcher.backend, job.settings, backends::ToolOptions().patience), .cancelled = [] { return caught_signal() != 0; }}));
   TRY_SET(Suspension suspension, suspension_of(parsed, *launcher, job.launcher.backend, std::move(from)));
   Run run(parsed, job, *launcher, events, inspector, suspension);
   int code = run();

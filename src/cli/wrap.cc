@@ -75,6 +75,7 @@ Result<std::string> wrap(const Parsed& parsed) {
   bool bare = false;  // a tool's own command line
   const backends::Backend* tool = backends::find(job.launcher.backend);
   if (tool != nullptr) {
+    TRY(tool->permits(job.request, job.settings));
     for (const auto& h : backends::unheld(*tool, job.policy, job.waived))
       if (h.status == LayerStatus::kNone)
         return make_error(ErrorCode::kUnsupported, cat("backend ", tool->name(), " cannot hold this policy: ", h.statement, ": ", h.detail));
@@ -95,6 +96,7 @@ Result<std::string> wrap(const Parsed& parsed) {
     bare = true;
   }
   if (bare && !parsed.has(Opt::kJson)) {
+    for (const auto& note : job.about) say(cat("wrap: ", note));
     std::string list;
     for (auto name : kOurs) list += cat(list.empty() ? "" : ", ", name);
     say(cat("wrap: the limits (", list, ") are hotcell's own and not in this command line; hotcell run --backend ", tool->name(), " holds them"));
@@ -116,6 +118,10 @@ Result<std::string> wrap(const Parsed& parsed) {
   w.begin_array();
   if (bare)
     for (auto name : kOurs) w.value(name);
+  // Nor does anything else where there is no wall.
+  if (bare && !tool->walls())
+    for (const auto& h : tool->judge(job.policy))
+      if (h.status == LayerStatus::kNone) w.value(std::string_view(h.statement));
   w.end_array();
   w.key("files");  // below the folder that argv calls SCRATCH
   w.begin_array();

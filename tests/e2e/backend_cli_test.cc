@@ -156,7 +156,7 @@ TEST_F(BackendCli, TheListSaysWhatBecomesOfThisPolicy) {
   EXPECT_EQ(d.text("1/policy/1/status"), "none") << denied.out;
   EXPECT_EQ(d.text("1/policy/2/status"), "none") << denied.out;
   auto text = hotcell({"backend", "list", "bwrap", "--read", dir_.path(), "--deny", dir_.path() + "/x"});
-  EXPECT_NE(text.out.find("policy: not held: deny; in part: processes, disk"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(cat("policy: not held: deny; in part: processes", is_root() ? "" : ", memory, cpu", ", disk")), std::string::npos) << text.out;
   EXPECT_EQ(hotcell({"backend", "list", "bwarp"}).code, 125);
 }
 
@@ -172,6 +172,92 @@ TEST_F(BackendCli, BasicLooksAtCommandsAndSaysThatItIsNoWall) {
   EXPECT_EQ(writes.code, 125) << writes.describe();
   EXPECT_EQ(writes.out, "");
   EXPECT_EQ(hotcell({"run", "--backend", "basic", "--", "/bin/sh", "-c", "echo x > f && cat f"}).out, "x\n") << "the control";
+}
+
+TEST_F(BackendCli, WhatIsNoWallStartsWhereItWasTold) {
+  ::mkdir(place("g").c_str(), 0777);
+  ::chmod(place("g").c_str(), 0777);
+  ::chmod(dir_.path().c_str(), 0755);
+  for (auto backend : {"basic", "none"}) {
+    EXPECT_EQ(hotcell({"run", "--backend", backend, "--workdir", "/usr", "--", "/bin/pwd"}).out, "/usr\n") << backend;
+    auto wrote = hotcell({"run", "--backend", backend, "--write", place("g"), "--workdir", place("g"), "--", "/bin/sh", "-c", cat("echo x > ", backend)});
+    EXPECT_EQ(wrote.code, 0) << wrote.describe();
+    EXPECT_EQ(::access(place(cat("g/", backend)).c_str(), F_OK), 0) << "it is not in a folder that goes with the run: " << wrote.describe();
+    EXPECT_EQ(hotcell({"run", "--backend", backend, "--workdir", place("g"), "--", "/bin/pwd"}).code, 125) << "not granted";
+  }
+}
+
+// A program whose root was named does not run on the host's folders instead.
+TEST_F(BackendCli, ASettingThatWouldBeIgnoredIsRefused) {
+  const std::string root = cat("oci.rootfs=", dir_.path());
+  for (std::vector<std::string> words : {std::vector<std::string>{}, {"--backend", "bwrap"}, {"--backend", "docker"}, {"--backend", "landlock"}, {"--level", "off"}, {"--level", "default"}, {"--level", "docker"}}) {
+    words.insert(words.begin(), {"run", "--backend-option", root});
+    words.insert(words.end(), {"--", "/bin/echo", "ran"});
+    auto called = hotcell(words);
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_EQ(called.out, "");
+    EXPECT_NE(called.err.find("it cannot do what oci.rootfs says; that is for crun, runc, runsc and oci"), std::string::npos) << called.err;
+  }
+  auto cell = hotcell({"cell", "create", "--stopped", "--state", place("cells"), "--backend-option", root});
+  EXPECT_EQ(cell.code, 125) << cell.describe();
+  EXPECT_EQ(hotcell({"run", "--backend", "bwrap", "--backend-option", "docker.socket=/s", "--", "/bin/true"}).code, 125);
+  // For a level it says where one of several is.
+  EXPECT_EQ(hotcell({"run", "--level", "default", "--backend-option", "docker.socket=/s", "--", "/bin/true"}).code, 0);
+  EXPECT_EQ(hotcell({"backend", "list", "native", "--backend-option", root}).code, 0) << "a list is of all of them";
+}
+
+TEST_F(BackendCli, ExplainRefusesWhatRunRefuses) {
+  for (auto command : {"run", "explain", "wrap"}) {
+    auto called = hotcell({command, "--backend", "wasm", "--", "/bin/ls"});
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_EQ(called.out, "") << command;
+    EXPECT_NE(called.err.find("backend wasm runs WASI modules"), std::string::npos) << called.err;
+  }
+}
+
+// Also to whoever reads the result alone.
+TEST_F(BackendCli, WhyTheseWallsIsInTheResult) {
+  for (auto backend : {"basic", "none"}) {
+    auto called = hotcell({"run", "--json", "--backend", backend, "--", "/bin/true"});
+    ASSERT_EQ(called.code, 0) << called.describe();
+    EXPECT_EQ(Json(called.out).text("notices/0"), cat("no wall: asked for by --backend ", backend)) << called.out;
+    EXPECT_NE(called.err.find(cat("no wall: asked for by --backend ", backend)), std::string::npos) << called.err;
+  }
+  auto off = hotcell({"run", "--json", "--level", "off", "--", "/bin/true"});
+  EXPECT_EQ(Json(off.out).text("notices/0"), "no wall: asked for by --level off") << off.out;
+  auto native = hotcell({"run", "--json", "--", "/bin/true"});
+  EXPECT_EQ(Json(native.out).size("notices"), 0u) << native.out;
+}
+
+TEST_F(BackendCli, BasicShowsNoCommandThatItWouldNotStart) {
+  for (auto command : {"wrap", "explain"}) {
+    auto refused = hotcell({command, "--backend", "basic", "--", "/bin/sh", "-c", "reboot --help"});
+    EXPECT_EQ(refused.code, 125) << refused.describe();
+    EXPECT_EQ(refused.out, "") << command;
+    EXPECT_NE(refused.err.find("blocked_command: reboot is not run here"), std::string::npos) << refused.err;
+    EXPECT_EQ(hotcell({command, "--backend", "basic", "--backend-option", "basic.shell=read_only", "--", "/bin/touch", "x"}).code, 125) << command;
+    EXPECT_EQ(hotcell({command, "--backend", "basic", "--", "/bin/ls"}).code, 0) << command;
+  }
+  auto json = hotcell({"wrap", "--json", "--backend", "basic", "--", "/bin/ls"});
+  for (auto statement : {"files", "network", "syscalls"}) EXPECT_NE(json.out.find(cat("\"", statement, "\"")), std::string::npos) << json.out;
+  EXPECT_NE(hotcell({"wrap", "--backend", "basic", "--", "/bin/ls"}).err.find("no wall"), std::string::npos);
+}
+
+TEST_F(BackendCli, BasicReadsScriptsAndSaysWhatItCannotRead) {
+  write_text(place("r.sh"), "#!/bin/sh\necho ran\nreboot --help\n");
+  write_text(place("r"), "#!/bin/sh\necho ran\nreboot --help\n");
+  ::chmod(place("r").c_str(), 0755);
+  for (std::vector<std::string> words : {std::vector<std::string>{place("r.sh")}, {place("r")}, {"--language", "bash", "-c", "echo ran; reboot --help"}, {"--file", place("r.sh"), "--", "/bin/sh", "r.sh"}}) {
+    words.insert(words.begin(), {"run", "--backend", "basic"});
+    auto refused = hotcell(words);
+    EXPECT_EQ(refused.code, 125) << refused.describe();
+    EXPECT_EQ(refused.out, "") << refused.describe();
+    EXPECT_NE(refused.err.find("blocked_command: reboot"), std::string::npos) << refused.err;
+  }
+  auto unread = hotcell({"run", "--json", "--backend", "basic", "--", "/bin/sh", "-c", "eval \"$NOTHING\""});
+  EXPECT_EQ(unread.code, 0) << unread.describe();
+  EXPECT_NE(unread.err.find("basic cannot read this before it runs: eval"), std::string::npos) << unread.err;
+  EXPECT_EQ(Json(unread.out).size("notices"), 2u) << unread.out;
 }
 
 }  // namespace
