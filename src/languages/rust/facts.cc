@@ -262,6 +262,7 @@ void Walk::run() {
     }
   }
   see_templates();
+  see_open_paths();
 }
 
 }  // namespace hotcell::rust
