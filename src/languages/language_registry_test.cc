@@ -221,6 +221,16 @@ TEST(Go, ProcessorsAndMemoryOfTheRuntimeComeFromThePolicy) {
   }
 }
 
+TEST(Rust, AFoldersProgramIsStrippedLikeAFiles) {
+  Sources sources{{{"Cargo.toml", "[package]\nname = \"demo\"\n"}, {"src/main.rs", "fn main() {}\n"}}, "Cargo.toml"};
+  sources.project = true;
+  Policy policy = default_policy();
+  ToolPaths tools = {{"cargo", "/usr/bin/cargo"}, {"rustc", "/usr/bin/rustc"}};
+  auto step = kRust.compile({sources, policy, tools});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(step.value().env["CARGO_PROFILE_RELEASE_STRIP"], "debuginfo");
+}
+
 TEST(C, FastIsTinyAndOtherwiseGcc) {
   Sources sources{{{"main.c", ""}}, "main.c"};
   Policy policy = default_policy();
