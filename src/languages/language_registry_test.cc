@@ -19,6 +19,8 @@ TEST(LanguageRegistry, KnowsByNameAliasAndExtension) {
   EXPECT_EQ(name_of(find_language("c++")), "cpp");
   EXPECT_EQ(name_of(find_language("node")), "javascript");
   EXPECT_EQ(name_of(find_language("cobol")), "none");
+  EXPECT_EQ(name_of(find_language("Python")), "python");
+  EXPECT_EQ(name_of(find_language("PY")), "python");
   EXPECT_EQ(name_of(language_by_extension("dir.py/main.go")), "go");
   EXPECT_EQ(name_of(language_by_extension("a.b.rs")), "rust");
   EXPECT_EQ(name_of(language_by_extension(".c")), "none");
