@@ -131,6 +131,12 @@ TEST(BashDelete, ACommandsNameWithPartsThatAreEmptyOrMeantElsewhere) {
       EXPECT_GT(judged(script, level).count("error"), 0) << script << "\n" << judged(script, level).words();
 }
 
+TEST(BashCommand, NestedSubscriptsCostNoMoreThanTheyAreLong) {
+  std::string index = "k";
+  for (int i = 0; i < 50; ++i) index = "${m[" + index + "]}";
+  judged("declare -A m=([k]=k)\n" + index + " x\n", VerifyLevel::kStrict);  // ends, or the test does not
+}
+
 TEST(BashCommand, WhatNobodyKnowsIsAnErrorUnderStrictOnly) {
   for (const char* script : {"$1 -rf x", "\"${a[i]}\" x", "s$@h -c 'echo x > y'", "s${x}h -c 'id'", "who$@ami"}) {
     EXPECT_GT(judged(script, VerifyLevel::kStrict).count("error"), 0) << script;

@@ -116,9 +116,9 @@ std::optional<Fields> Analyser::many(const ShellPart& p) {
 std::optional<Field> Analyser::keyed_element(const ShellPart& p) {
   auto it = st_.variables.find(std::string(p.text));
   if (it == st_.variables.end() || !it->second.array) return std::nullopt;
-  Field key = expand_one(p.index);
-  if (!key.known) return std::nullopt;
-  std::string begin = cat("[", key.text, "]=");
+  auto key = s_.plain(p.index);  // not expanded a second time: subscripts nest
+  if (!key) return std::nullopt;
+  std::string begin = cat("[", *key, "]=");
   for (const Field& f : it->second.elements)
     if (f.text.starts_with(begin)) {
       Field out = f;
