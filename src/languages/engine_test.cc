@@ -148,6 +148,41 @@ TEST(Rules, OfEveryLanguageAreThereOnce) {
 }
 
 // Under the profile strict nothing can be written and there is one process: what needs more is said before it fails.
+TEST(PolicyOptions, AFunctionOfTheProfileIsFoundByItsPlainName) {
+  Policy policy = default_policy();
+  policy.rules.functions = {"baz"};
+  for (auto [language, source] : {std::pair{"python", "baz()\n"}, std::pair{"python", "from lib import baz\nbaz()\n"},
+                                  std::pair{"python", "from lib import baz as q\nq(1)\n"},
+                                  std::pair{"rust", "fn baz() {}\nfn main() { baz(); }\n"},
+                                  std::pair{"rust", "use lib::baz as q;\nfn main() { q(); }\n"}}) {
+    Verification v = verify(language, source, verify_options(policy));
+    const Finding* f = find(v, "profile-function");
+    ASSERT_NE(f, nullptr) << source;
+    EXPECT_EQ(f->severity, "error");
+    EXPECT_EQ(f->message, "baz: this profile does not allow it") << source;
+  }
+  EXPECT_EQ(find(verify("python", "bazaar()\n", verify_options(policy)), "profile-function"), nullptr);
+}
+
+TEST(PolicyOptions, OfBashTheListIsOneOfCommands) {
+  Policy policy = default_policy();
+  policy.language = "bash";
+  policy.imports_allowed = {"echo", "seq", "wc", "cat", "test"};
+  auto refused = [&](const char* source) {
+    std::string out;
+    for (const Finding& f : verify_source({"bash", "a", source, verify_options(policy)}).findings)
+      if (f.rule == "command-not-allowed" && f.severity == "error") out += f.message.substr(0, f.message.find(':')) + " ";
+    return out;
+  };
+  EXPECT_EQ(refused("nc -l 1; gcc x; foo; echo ran\n"), "nc gcc foo ");
+  EXPECT_EQ(refused("cat x | /bin/ls\nexec seq 3\n. ./lib\ncd x\n"), "ls exec . cd ");
+  EXPECT_NE(refused("$1 x\n"), "");
+  EXPECT_EQ(refused("f() { local a=$1; echo \"$a\"; }\nfor i in $(seq 3); do [ $i = 2 ] && f $i | wc -c; done\n"
+                    "while read -r line; do printf '%s' \"$line\"; done\nif [[ -n $x ]]; then return; fi\n"), "");
+  policy.language = "";
+  EXPECT_EQ(refused("nc -l 1\n"), "") << "the list is one of modules";
+}
+
 TEST(PolicyOptions, WhatAProfileHasNoRoomForIsSaid) {
   auto rules_of = [](const char* language, const char* source, const Policy& policy) {
     std::string out;

@@ -24,7 +24,8 @@ bool among(std::string_view word, std::span<const std::string_view> list) {
 
 std::span<const Language* const> languages() { return kLanguages; }
 
-const Language* find_language(std::string_view name) {
+const Language* find_language(std::string_view written) {
+  const std::string name = ascii_lower(written);
   for (const auto* l : kLanguages)
     if (l->name == name || among(name, l->aliases)) return l;
   return nullptr;

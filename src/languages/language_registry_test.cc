@@ -19,6 +19,8 @@ TEST(LanguageRegistry, KnowsByNameAliasAndExtension) {
   EXPECT_EQ(name_of(find_language("c++")), "cpp");
   EXPECT_EQ(name_of(find_language("node")), "javascript");
   EXPECT_EQ(name_of(find_language("cobol")), "none");
+  EXPECT_EQ(name_of(find_language("Python")), "python");
+  EXPECT_EQ(name_of(find_language("PY")), "python");
   EXPECT_EQ(name_of(language_by_extension("dir.py/main.go")), "go");
   EXPECT_EQ(name_of(language_by_extension("a.b.rs")), "rust");
   EXPECT_EQ(name_of(language_by_extension(".c")), "none");
@@ -219,6 +221,16 @@ TEST(Go, ProcessorsAndMemoryOfTheRuntimeComeFromThePolicy) {
     policy.limits.cpus = cpus;
     EXPECT_EQ(kGo.run({sources, policy, tools}).value().env["GOMAXPROCS"], processors) << cpus;
   }
+}
+
+TEST(Rust, AFoldersProgramIsStrippedLikeAFiles) {
+  Sources sources{{{"Cargo.toml", "[package]\nname = \"demo\"\n"}, {"src/main.rs", "fn main() {}\n"}}, "Cargo.toml"};
+  sources.project = true;
+  Policy policy = default_policy();
+  ToolPaths tools = {{"cargo", "/usr/bin/cargo"}, {"rustc", "/usr/bin/rustc"}};
+  auto step = kRust.compile({sources, policy, tools});
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(step.value().env["CARGO_PROFILE_RELEASE_STRIP"], "debuginfo");
 }
 
 TEST(C, FastIsTinyAndOtherwiseGcc) {

@@ -35,6 +35,16 @@ void add_room(const Policy& policy, VerifyOptions& o) {
   }
 }
 
+// Of `language: bash` imports.allowed lists commands. What the script defines, and what the shell does itself, is not
+// said to be a command by the analyser.
+void add_commands(const Policy& policy, VerifyOptions& o) {
+  Rule r = own_rule("command-not-allowed", "blocked_function", FactKind::kConstruct, {"command:**"},
+                    "this profile does not allow the command");
+  for (const auto& name : policy.imports_allowed) r.unless.push_back(cat("command:", name));
+  r.fix = "use the commands of imports.allowed, or add it to imports.additional of the profile";
+  o.rules.push_back(std::move(r));
+}
+
 }  // namespace
 
 VerifyOptions verify_options(const Policy& policy) {
@@ -50,10 +60,14 @@ VerifyOptions verify_options(const Policy& policy) {
   o.allowed_paths = policy.rules.allowed_paths;
   o.patterns = policy.rules.patterns;
   if (o.level == VerifyLevel::kStrict) add_room(policy, o);
+  if (policy.language == "bash" && !policy.imports_allowed.empty()) add_commands(policy, o);
   for (const auto& f : policy.rules.functions) {
     // `eval` is Python's builtins.eval, and `exec.Command` Go's os/exec.Command: people write the short name.
     o.rules.push_back(own_rule("profile-function", "blocked_function", FactKind::kUse,
                                {f, cat("builtins.", f), cat("**/", f)}, "this profile does not allow it"));
+    // Calls by a plain name, whoever defines it.
+    o.rules.push_back(own_rule("profile-function", "blocked_function", FactKind::kConstruct, {cat("call:", f)},
+                               "this profile does not allow it"));
     o.rules.push_back(own_rule("profile-function", "blocked_function", FactKind::kCommand, {f, cat("**/", f)},
                                "this profile does not allow it"));
   }

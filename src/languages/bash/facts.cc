@@ -151,7 +151,8 @@ bool Analyser::conditional(ShellId node) const {
 
 void Analyser::set_variable(const std::string& name, Field value, bool conditional, bool append) {
   constexpr std::size_t kMost = 8;
-  Variable& v = st_.variables[name];
+  auto known = st_.variables.find(name);
+  Variable& v = st_.variables[known == st_.variables.end() || known->second.refers.empty() ? name : known->second.refers];
   if (append && !v.array) {
     Field before = v.values.empty() ? Field{} : v.values.back();
     bool fits = before.text.size() + value.text.size() <= kTextCap && spend(before.text.size() + value.text.size());

@@ -48,6 +48,7 @@ inline constexpr std::string_view kUnknown = "$…";
 struct Variable {
   Fields values;    // the possible ones
   Fields elements;  // of an array
+  std::string refers;  // declare -n: the variable that is meant
   bool array = false;
 };
 
@@ -125,6 +126,7 @@ class Analyser {
   std::vector<std::vector<ShellPart>> expand_braces(const ShellWord& w) const;
   void expand_parts(std::span<const ShellPart> parts, bool split, Fields& out);
   Field parameter(const ShellPart& p);
+  std::optional<Field> keyed_element(const ShellPart& p);
   Field apply_operator(const ShellPart& p, Field value, bool set);
   std::optional<Fields> many(const ShellPart& p);  // $@, ${a[@]}
   std::optional<Field> lookup(std::string_view name);
@@ -141,6 +143,8 @@ class Analyser {
 
   // facts_commands.cc: what commands do
   void run_command(Args words, Call c);
+  void run_without_unset(Args words, Call c);
+  void runs_command(const std::string& spelled, const std::string& shown, const Call& c);
   std::string command_name(const Field& f, const Call& c);
   bool wrapper(const std::string& name, Args words, const Call& c);
   bool shell_builtin(const std::string& name, Args words, const Call& c);

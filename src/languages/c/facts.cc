@@ -4,6 +4,7 @@
 #include "languages/c/facts_directives.h"
 #include "languages/c/facts_names.h"
 #include "languages/c/facts_walk.h"
+#include "languages/lone_return.h"
 
 namespace hotcell::c {
 namespace {
@@ -280,6 +281,7 @@ std::vector<Fact> c_facts(const SyntaxTree& tree) {
   see_bidi(text.text, facts);
   see_directives(scan, macros, facts);
   facts.move_origins(text);
+  see_lone_return(tree.text(), facts);
   if (!again) {
     Walk(tree, macros, facts).run();
     return facts.take();

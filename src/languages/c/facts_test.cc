@@ -252,6 +252,18 @@ TEST(CFacts, FactsStandWhereTheTextIsThoughLinesWereJoined) {
   for (const Finding& f : j.findings) EXPECT_EQ(f.line, 2);
 }
 
+TEST(CFacts, ACarriageReturnEndsALineAndSoAComment) {
+  for (auto g : {Grammar::kC, Grammar::kCpp}) {
+    for (const char* text : {"#include <stdlib.h>\nint main(){// x\rsystem(\"id\");\n}\n",
+                             "// x\r#include <stdlib.h>\r// y\rint main(){return system(\"id\");}",
+                             "int f(void){\r\n  // a \\\r\n b\r\n  // x\rsystem(\"id\");\r\n}\r\n"})
+      for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
+        EXPECT_TRUE(judged(g, text, level).has("unverifiable", "error")) << text;
+    for (const char* text : {"int f(void) {\r\n  // x\r\n  return 1;\r\n}\r\n", "int a;\r\r\nint b;\r"})
+      EXPECT_EQ(judged(g, text, VerifyLevel::kStrict).count("error"), 0) << text;
+  }
+}
+
 TEST(CFacts, BrokenAndDeepTextIsSurvived) {
   std::string deep = "int main(){ return " + std::string(50'000, '(') + "1" + std::string(50'000, ')') + "; }";
   judged(Grammar::kC, deep, VerifyLevel::kDefault);

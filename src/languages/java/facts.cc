@@ -3,6 +3,7 @@
 #include "languages/analysers.h"
 #include "languages/java/facts_escapes.h"
 #include "languages/java/facts_walk.h"
+#include "languages/lone_return.h"
 
 namespace hotcell::java {
 namespace {
@@ -250,6 +251,7 @@ std::vector<Fact> java_facts(const SyntaxTree& tree) {
   FactList facts;
   see_bidi(tree.text(), facts);
   if (!has_unicode_escapes(tree.text())) {
+    see_lone_return(tree.text(), facts);
     java::Walk(tree, facts).run();
     return facts.take();
   }
@@ -258,6 +260,7 @@ std::vector<Fact> java_facts(const SyntaxTree& tree) {
   if (!again.ok() || again.value().has_error())
     facts.add(FactKind::kUnreadable, "what its escapes stand for is not Java", "", 0, 0);
   if (again.ok()) java::Walk(again.value(), facts).run();
+  see_lone_return(decoded.text, facts);
   facts.move_origins(decoded);
   return facts.take();
 }

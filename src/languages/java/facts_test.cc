@@ -169,6 +169,17 @@ TEST(JavaFacts, BenignSnippetsAreQuiet) {
   }
 }
 
+TEST(JavaFacts, ACarriageReturnEndsALineAndSoAComment) {
+  for (const char* end : {"\r", "\\u000d", "\\u000D", "\\uuuu000d", "\r\r", "\\u000a", "\\uu000A"}) {
+    std::string text = std::string("class M { void m() throws Exception { // ") + end + " Runtime.getRuntime().exec(\"id\");\n} }\n";
+    for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
+      EXPECT_GT(judged(Grammar::kJava, text, level).count("error"), 0) << text;
+  }
+  for (const char* text : {"class M {\r\n  // x\r\n  int a;\r\n}\r\n", "class M { // x\r\r\n}\r",
+                           "class M {\r\n  String s = \"\\u0041\"; // x\r\n}\r\n"})
+    EXPECT_EQ(judged(Grammar::kJava, text, VerifyLevel::kStrict).count("error"), 0) << text;
+}
+
 TEST(JavaData, VerifierRows) {
   for (const auto& line : rows_of("attacks/verifier.jsonl")) {
     if (json_text(line, "lang") != "java") continue;

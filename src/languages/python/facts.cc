@@ -8,7 +8,17 @@
 
 namespace hotcell {
 
-std::vector<Fact> python_facts(const SyntaxTree& tree) { return python::Analyser(tree, 0).run(); }
+std::vector<Fact> python_facts(const SyntaxTree& tree) {
+  python::Analyser first(tree, 0);
+  auto facts = first.run();
+  if (first.brought().empty()) return facts;
+  // exec("import os") binds a name of the source: it is read once more as if it had that line itself.
+  auto longer = parse_source(Grammar::kPython, cat(tree.text(), "\n", first.brought()));
+  if (!longer.ok() || longer.value().has_error()) return facts;
+  facts = python::Analyser(longer.value(), 0).run();
+  std::erase_if(facts, [&](const Fact& f) { return f.begin >= tree.text().size(); });
+  return facts;
+}
 
 namespace python {
 namespace {
@@ -40,6 +50,7 @@ void Analyser::fact(FactKind kind, std::string name, std::string detail, NodeId 
 std::vector<Fact> Analyser::run() {
   if (tree_.size() == 0) return {};
   check_text();
+  if (depth_ == 0) check_whole();
   if (NodeId hints = s_.find_name("get_type_hints"); hints != kNoName) evaluates_annotations_ = true;
   if (s_.find_name("ForwardRef") != kNoName || s_.find_name("_evaluate") != kNoName ||
       s_.find_name("get_annotations") != kNoName)

@@ -15,8 +15,10 @@ bool among(std::string_view name, std::initializer_list<std::string_view> list) 
 // Functions that take a text and run it as Python.
 bool runs_text(std::string_view name) {
   return among(name, {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "profile.run",
-                      "cProfile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "numpy.testing.runstring",
-                      "cProfile.Profile.run", "doctest.debug_src"});
+                      "cProfile.runctx", "profile.runctx", "pdb.run", "pdb.runeval", "pdb.runctx", "trace.Trace.run",
+                      "trace.Trace.runctx", "numpy.testing.runstring", "cProfile.Profile.run",
+                      "cProfile.Profile.runctx", "profile.Profile.run", "profile.Profile.runctx", "bdb.Bdb.run",
+                      "bdb.Bdb.runeval", "bdb.Bdb.runctx", "doctest.debug_src"});
 }
 
 // Libraries whose functions evaluate a text that looks like an expression or a template.
@@ -66,6 +68,7 @@ void Analyser::on_call(NodeId n) {
   if (function == kNoNode) return;
   Values functions = eval(function);
   Arguments a = e_.arguments(n);
+  if (t_.kind(function) == K::kIdentifier) plain_call(function, functions);
   for (const Value& f : functions) {
     if (f.is(Kind::kName)) {
       known_call(f, n, a);
@@ -88,6 +91,17 @@ void Analyser::on_call(NodeId n) {
       for (NodeId argument : a.positional)
         if (auto text = e_.constant(argument)) dunder_text(*text, argument);
   }
+}
+
+// For a profile's own list of functions: `baz()`, whoever defines it, and what an import calls otherwise by its own name.
+void Analyser::plain_call(NodeId function, const Values& functions) {
+  std::string name = t_.name(function);
+  for (const Value& f : functions) {
+    if (!f.is(Kind::kName)) continue;
+    if (f.text.starts_with("builtins.")) return;  // a use of that name, and found as such
+    if (std::string last = f.text.substr(f.text.rfind('.') + 1); last != name) construct("call:" + last, last, function);
+  }
+  construct("call:" + name, name, function);
 }
 
 void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
@@ -341,15 +355,19 @@ void Analyser::code_call(const Value& f, NodeId n, const Arguments& a) {
   NodeId source = a.get(0, name == "builtins.eval" ? "expression" : name.starts_with("builtins.") ? "source" : "stmt");
   Values sources = eval(source);
   bool all = source != kNoNode;
+  std::string before;  // of timeit: both texts are one function
   if (NodeId setup = runs_text(name) ? a.get(1, "setup") : kNoNode; setup != kNoNode) {
     for (const Value& v : eval(setup))
-      if (v.known_string()) nested(v.text, n, false);
+      if (v.known_string()) {
+        nested(v.text, n, false);
+        before += v.text + "\n";
+      }
     all = all || sources.empty();
   }
   for (const Value& v : sources) {
     bool compiled = v.is(Kind::kObject) && v.text == "builtins.compile";
     if (v.known_string())
-      nested(v.text, n, false);
+      nested(before + v.text, n, false);
     else if (!compiled && !(runs_text(name) && !v.is(Kind::kString)))
       all = false;
   }
@@ -373,14 +391,57 @@ void Analyser::nested(const std::string& source, NodeId at, bool must_parse) {
     return;
   }
   std::size_t begin = source.find_first_not_of(" \t\n");
-  auto tree = parse_source(Grammar::kPython, begin == std::string::npos ? "" : source.substr(begin) + "\n");
+  std::string text = begin == std::string::npos ? "" : source.substr(begin) + "\n", around;
+  const auto& lines = surroundings();
+  for (auto it = lines.rbegin(); it != lines.rend() && around.size() < (16u << 10); ++it)  // x = os, then import os
+    if (text.find(it->first) != std::string::npos || around.find(it->first) != std::string::npos)
+      around.insert(0, it->second);
+  auto tree = parse_source(Grammar::kPython, around + text);
+  if (!around.empty() && (!tree.ok() || tree.value().has_error())) {
+    around.clear();
+    tree = parse_source(Grammar::kPython, text);
+  }
   if (!tree.ok() || tree.value().has_error()) {
     // eval of what is no Python fails when it runs; but the parser and Python may disagree.
     if (!must_parse) construct("unparsable-code", source.substr(0, 60), at);
     if (must_parse || !tree.ok()) return;
   }
-  for (Fact& inner : Analyser(tree.value(), depth_ + 1).run())
-    fact(inner.kind, std::move(inner.name), std::move(inner.detail), at);
+  Analyser code(tree.value(), depth_ + 1);
+  for (Fact& inner : code.run())
+    if (inner.begin >= around.size()) fact(inner.kind, std::move(inner.name), std::move(inner.detail), at);
+  if (!must_parse && brought_.size() < (16u << 10))
+    for (const auto& [name, line] : code.surroundings())
+      if (around.find(line) == std::string::npos) brought_ += line;
+}
+
+// What the source imports, and plain other names of it: a text that is run as code sees them.
+const std::vector<std::pair<std::string, std::string>>& Analyser::surroundings() {
+  if (surroundings_) return *surroundings_;
+  surroundings_.emplace();
+  constexpr std::size_t kMost = 256, kLongest = 512;
+  for (NodeId n = 0; n < tree_.size() && surroundings_->size() < kMost; ++n) {
+    if (!tree_[n].named) continue;
+    K kind = t_.kind(n);
+    if (kind == K::kAssignment) {
+      NodeId left = t_.field(n, "left"), right = t_.field(n, "right");
+      if (left == kNoNode || right == kNoNode || t_.kind(left) != K::kIdentifier) continue;
+      if (t_.kind(right) != K::kIdentifier && t_.kind(right) != K::kAttribute) continue;
+      if (t_.text(n).size() < kLongest) surroundings_->emplace_back(t_.text(left), cat(t_.text(n), "\n"));
+      continue;
+    }
+    if ((kind != K::kImport && kind != K::kImportFrom) || t_.text(n).size() > kLongest) continue;
+    NodeId module = kind == K::kImportFrom ? t_.field(n, "module_name") : kNoNode;
+    std::string name;  // of several the last: one line brings them all, and "" is in every text
+    int names = 0;
+    for (NodeId c = t_.first_named(n); c != kNoNode; c = t_.next_named(c)) {
+      if (c == module) continue;
+      std::string_view bound = t_.text(t_.kind(c) == K::kAliased ? t_.field(c, "alias") : c);
+      name = t_.kind(c) == K::kWildcard ? "" : std::string(bound.substr(0, bound.find('.')));
+      ++names;
+    }
+    surroundings_->emplace_back(names == 1 ? name : "", cat(t_.text(n), "\n"));
+  }
+  return *surroundings_;
 }
 
 }  // namespace hotcell::python

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "languages/python/facts_tree.h"
 #include "languages/python/verify_testing.h"
@@ -19,6 +20,71 @@ TEST(PythonFacts, AliasesMeanWhatTheyStandFor) {
   EXPECT_TRUE(has_fact(facts_of("from os import system as s\ns('x')"), kUse, "os.system", "call"));
   EXPECT_TRUE(has_fact(facts_of("import pandas as pd\npd.read_pickle('x')"), kUse, "pandas.read_pickle", "call"));
   EXPECT_TRUE(has_fact(facts_of("from os import *\nsystem('x')"), kUse, "os.system", "call"));
+}
+
+TEST(PythonFacts, TextsRunAsCodeSeeTheNamesAroundThem) {
+  for (const char* code : {
+           "import os\nexec(\"os.system('id')\")",
+           "import os as o\nexec(\"o.system('id')\")",
+           "from os import system as q\neval(\"q('id')\")",
+           "import os\nx = os\nexec(\"x.system('id')\")",
+           "import os\nexec('exec(\"os.system(1)\")')",
+           "exec('import os')\nos.system('id')",
+           "exec('import os as q')\ndef f():\n  q.system('id')",
+           "import timeit\ntimeit.timeit('os.system(1)', 'import os', number=1)",
+           "import timeit\ntimeit.timeit(stmt='os.system(1)', setup='import os')",
+           "import timeit, os\ntimeit.timeit('os.system(1)', globals=globals(), number=1)",
+           "import profile\nprofile.runctx('import os;os.system(1)', {}, {})",
+           "import profile\nprofile.run('import os;os.system(1)')",
+           "import cProfile, os\ncProfile.run('os.system(1)')",
+           "import profile\nprofile.Profile().run('import os;os.system(1)')",
+       }) {
+    auto facts = facts_of(code);
+    EXPECT_TRUE(has_fact(facts, kUse, "os.system", "call")) << code;
+    for (const Fact& f : facts) EXPECT_LE(f.end, std::string_view(code).size()) << code;
+  }
+  // What is around is not run again.
+  auto facts = facts_of("import subprocess\nimport os\nexec(\"print(os.getcwd())\")");
+  int imports = 0;
+  for (const Fact& f : facts) imports += f.kind == kImport ? 1 : 0;
+  EXPECT_EQ(imports, 2);
+}
+
+TEST(PythonFacts, PlainCallsHaveTheirName) {
+  for (const char* code : {"baz()", "from lib import baz\nbaz()", "from lib import *\nbaz()", "def baz(): pass\nbaz()",
+                           "from lib import baz as q\nq(1)"})
+    EXPECT_TRUE(has_fact(facts_of(code), kConstruct, "call:baz")) << code;
+  EXPECT_FALSE(has_fact(facts_of("eval(x)"), kConstruct, "call:eval")) << "a use of builtins.eval";
+}
+
+bool unreadable(const std::string& code) {
+  for (const Fact& f : facts_of(code))
+    if (f.kind == FactKind::kUnreadable) return true;
+  return false;
+}
+
+TEST(PythonWhole, WhatPythonDoesNotTakeIsUnreadable) {
+  for (const char* code : {"  print(1)", "\n# x\n\tx = 1\n", "print \"hello\"\n", "x = 08\n", "x = 0777\n", "return 1\n",
+                           "class A:\n  return 1\n", "exec 'x'\n"})
+    EXPECT_TRUE(unreadable(code)) << code;
+  for (const char* code :
+       {"print(1)", "\n  # x\nx = 1\n", "\f\nx = 1\n", "\fx = 1\n", "print >>f, x\n", "print -1\n", "print (1), 2\n",
+        "x = 0\ny = 00\nz = 0_0\nj = 08j\nf = 08.5\ne = 09e1\nh = 0x08\n", "def f():\n  return 1\n", "print\n",
+        "async def f():\n  return 1\n", "exec('x')\n", "print if x else y\n", "\"\"\"\n  x\n\"\"\"\n"})
+    EXPECT_FALSE(unreadable(code)) << code;
+}
+
+// Small files of the standard library stand for all: whatever CPython parses is readable.
+TEST(PythonWhole, TheStandardLibraryIsReadable) {
+  const std::filesystem::path folder = "/usr/lib/python3.11";
+  if (!std::filesystem::exists(folder)) return;
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".py" || entry.file_size() > 16'000) continue;
+    ++count;
+    EXPECT_FALSE(unreadable(read_text(entry.path()))) << entry.path();
+  }
+  EXPECT_GT(count, 30);
 }
 
 TEST(PythonFacts, ReferencesCount) {

@@ -90,6 +90,7 @@ const KindTable<K>::Names& kind_names() {
       {"escape_sequence", K::kEscape},
       {"string_start", K::kStringStart},
       {"exec_statement", K::kExecStatement},
+      {"print_statement", K::kPrintStatement},
       {"block", K::kBlock},
       {"expression_statement", K::kExpressionStatement},
       {"comparison_operator", K::kComparison},

@@ -93,6 +93,7 @@ enum class K : std::uint8_t {
   kEscape,
   kStringStart,
   kExecStatement,
+  kPrintStatement,
   kBlock,
   kExpressionStatement,
   kComparison,

@@ -20,10 +20,12 @@ class Analyser {
  public:
   Analyser(const SyntaxTree& tree, int depth);
   std::vector<Fact> run();
+  const std::string& brought() const { return brought_; }  // imports that texts run as code make here, one in each line
 
  private:
   using Kind = Value::Kind;
   void visit(NodeId n);
+  void check_whole();  // facts_whole.cc: what the grammar takes and Python does not
   void check_text();  // what the letters of the file say before any grammar: encoding, line ends, direction marks
 
   // facts.cc
@@ -57,6 +59,8 @@ class Analyser {
   bool only_parameters(NodeId n);
   bool carries_code();
   void nested(const std::string& source, NodeId at, bool must_parse);
+  void plain_call(NodeId function, const Values& functions);
+  const std::vector<std::pair<std::string, std::string>>& surroundings();
 
   // facts_handed.cc
   void module_handed_on(NodeId n, const Value& module);
@@ -119,6 +123,8 @@ class Analyser {
   std::vector<std::pair<std::string, NodeId>> written_modules_;  // stems of the .py files it writes
   std::vector<std::pair<std::string, NodeId>> dunder_texts_;
   std::set<std::pair<std::string_view, std::string_view>> lock_pairs_;  // taken one inside the other
+  std::optional<std::vector<std::pair<std::string, std::string>>> surroundings_;  // a name, the line that binds it
+  std::string brought_;
   int nested_count_ = 0;
 };
 

@@ -224,6 +224,9 @@ subprocess.run('id', shell=True))py"},
 subprocess.run(['sh', '-c', 'id']))py"},
     {"shell by asyncio", R"py(import asyncio
 asyncio.run(asyncio.create_subprocess_shell('id')))py"},
+    {"code in a text, the module outside", "import os\nexec('os.system(\"id\")')"},
+    {"module from a text", "exec('import os')\nos.system('id')"},
+    {"alias outside", "import subprocess as s\neval('s.run([1], shell=True)')"},
     {"code.interact", R"py(import code
 code.interact())py"},
     {"runpy", R"py(import runpy
@@ -296,6 +299,12 @@ TEST(PythonHostile, EveryTechniqueIsAnErrorUnderBothLevels) {
 
 // Process, network and deletion: a matter of the level.
 const Case kRisky[] = {
+    {"timeit.main", "import timeit\ntimeit.main(['-s', 'import os', 'os.system(1)'])"},
+    {"mock's importer", "import unittest.mock\nunittest.mock._importer('os').system('id')"},
+    {"Tcl", "import tkinter\ntkinter.Tcl().eval('exec id')"},
+    {"completer", "import rlcompleter\nrlcompleter.Completer({}).complete('x(1).', 0)"},
+    {"dataclasses", "import dataclasses\ndataclasses._create_fn('f', [], ['import x', 'x.y(1)'])()"},
+    {"script_helper", "import test.support.script_helper\ntest.support.script_helper.assert_python_ok('-c', 'print(1)')"},
     {"signals the parent", "import os\nos.kill(os.getppid(), 9)"},
     {"forks", "import os\nos.fork()"},
     {"aborts", "import os\nos.abort()"},

@@ -220,6 +220,27 @@ TEST(RustFacts, BenignSnippetsAreQuiet) {
   }
 }
 
+TEST(RustFacts, WhatAMacroPutsBehindAPathIsSeen) {
+  for (const char* text : {
+           "macro_rules! a{($($x:tt)+)=>{std::process::$($x)+}}\nfn main(){a!(Command::new(\"echo\")).status().ok();}",
+           "macro_rules! m{($($x:tt)*)=>{use std::process::$($x)*;}}\nm!(Command as Q);\nfn main(){Q::new(\"echo\");}",
+           "use std::process as p;\nmacro_rules! m{($($x:tt)*)=>{p::$($x)*}}\nfn main(){m!(Command::new(\"id\"));}",
+       })
+    for (auto level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
+      EXPECT_TRUE(judged(Grammar::kRust, text, level).has("rust-start-program", "error")) << text;
+  for (const char* text : {
+           "macro_rules! m{($($x:tt)*)=>{std::fs::$($x)*}}\nfn main(){m!(remove_dir_all(\"/\")).ok();}",
+           "macro_rules! m{($x:ident)=>{std::fs::$x(\"/\")}}\nfn main(){m!(remove_dir_all).ok();}",
+       }) {
+    auto j = judged(Grammar::kRust, text, VerifyLevel::kStrict);
+    EXPECT_TRUE(j.has("rust-open-path", "error")) << text << j.words();
+    EXPECT_TRUE(j.has("rust-delete-tree", "error")) << text << j.words();
+  }
+  for (const char* text : {"macro_rules! m{($x:ident)=>{std::f64::consts::$x}}\nfn main(){println!(\"{}\",m!(PI));}",
+                           "macro_rules! v{($($x:expr),*)=>{{let mut a=Vec::new();$(a.push($x);)*a}}}\nfn main(){v![1,2];}"})
+    EXPECT_EQ(judged(Grammar::kRust, text, VerifyLevel::kStrict).count("error"), 0) << text;
+}
+
 TEST(RustData, VerifierRows) {
   for (const auto& line : rows_of("attacks/verifier.jsonl")) {
     if (json_text(line, "lang") != "rust") continue;

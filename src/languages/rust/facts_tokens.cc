@@ -54,6 +54,10 @@ void Walk::see_tokens(NodeId group) {
         see_token_group(part, path, 0);
         break;
       }
+      if (tree_.is(part, "token_repetition")) {
+        open_path(path, c);
+        break;
+      }
       if (tree_.is(part, "<")) break;
       made |= kind(part) == Kind::kMetavariable;
       path += cat("::", tree_.text(part));
@@ -62,6 +66,8 @@ void Walk::see_tokens(NodeId group) {
     }
     if (made) {
       if (templates_.size() < 256) templates_.emplace_back(path, c);
+      if (std::size_t at = path.rfind("::$"); at != std::string::npos && path.find('$') == at + 2)
+        open_path(path.substr(0, at), c);
       continue;
     }
     bool member = before != kNoNode && tree_.is(before, ".");
@@ -80,6 +86,29 @@ void Walk::see_tokens(NodeId group) {
     use(path, call ? "call" : "reference", c);
     if (call)
       for (const std::string& meaning : resolve(path)) see_known_call(meaning, token_arguments(next), c);
+  }
+}
+
+// std::process::$($x)+: whatever the macro is given stands in the module. Each word that any macro of the source is
+// given is tried, since a word of another place finds too much and never too little.
+void Walk::open_path(const std::string& path, NodeId n) {
+  for (std::string& module : resolve(path)) {
+    static constexpr std::string_view kGuarded[] = {"std::process", "std::fs", "std::net", "std::os", "std::mem",
+                                                    "std::arch",    "libc",    "tokio",    "nix"};
+    for (std::string_view guarded : kGuarded)
+      if (cat(module, "::").starts_with(cat(guarded, "::"))) {
+        if (open_paths_.size() < 64) open_paths_.emplace_back(std::move(module), n);
+        break;
+      }
+  }
+}
+
+void Walk::see_open_paths() {
+  int tries = 0;
+  for (const auto& [module, n] : open_paths_) {
+    add(FactKind::kConstruct, "open-path", module, n);
+    for (std::string_view word : macro_words_)
+      if (++tries < 20'000) add(FactKind::kUse, cat(module, "::", word), "made by a macro", n);
   }
 }
 

@@ -35,6 +35,7 @@ class Walk {
   // Code (facts.cc)
   void see_path(NodeId n);
   void see_call(NodeId n);
+  void plain_call(std::string_view name, NodeId n);
   void see_method(std::string_view name, const std::vector<NodeId>& arguments, NodeId receiver, NodeId n);
   void see_known_call(std::string_view path, const std::vector<NodeId>& arguments, NodeId n);
   void see_transmute(NodeId n);
@@ -49,6 +50,8 @@ class Walk {
   void see_token_group(NodeId group, const std::string& prefix, int depth);
   std::vector<NodeId> token_arguments(NodeId group) const;
   void see_templates();
+  void open_path(const std::string& path, NodeId n);
+  void see_open_paths();
   // Constants (facts_constants.cc)
   std::optional<std::string> constant(NodeId n, int depth = 0);
   std::optional<std::string> constant_tokens(NodeId first, int depth);
@@ -68,6 +71,7 @@ class Walk {
   std::vector<std::string> globs_;
   std::unordered_set<std::string_view> modules_, function_types_;
   std::vector<std::pair<std::string, NodeId>> templates_;  // std::$a::Command in a macro
+  std::vector<std::pair<std::string, NodeId>> open_paths_;  // std::process::$($x)+ in a macro
   std::unordered_set<std::string_view> macro_words_;
   std::unordered_map<std::string, int> said_;
   int folding_ = 0;

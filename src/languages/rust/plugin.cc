@@ -42,7 +42,10 @@ Result<CompileStep> compile(const BuildInput& in) {
     step.limits = project_limits();
     step.argv = {std::move(cargo), "build", "--release", "--offline", "--color", "never", "--manifest-path",
                  "/work/Cargo.toml", "--target-dir", ".target"};
-    step.env = {{"CARGO_NET_OFFLINE", "true"}, {"CARGO_TERM_PROGRESS_WHEN", "never"}};
+    // Stripped as below: the standard library's debug information is 11 MB, more than `strict` has room for.
+    step.env = {{"CARGO_NET_OFFLINE", "true"},
+                {"CARGO_TERM_PROGRESS_WHEN", "never"},
+                {"CARGO_PROFILE_RELEASE_STRIP", "debuginfo"}};
     step.outputs = {cat(".target/release/", name)};
     return step;
   }
