@@ -229,8 +229,8 @@ void add_cell_exec_routes(RouteList& routes, Services& services) {
     routes.push_back({method, path, scope, [&services, handler](ExchangePtr x) { handler(services, std::move(x)); }});
   };
   add("POST", "/api/v1/cells/:id/exec", Scope::kRun, exec);
-  add("GET", "/api/v1/cells/:id/executions", Scope::kRead, list_runs);
-  add("GET", "/api/v1/cells/:id/executions/:execution", Scope::kRead, show_run);
+  add("GET", "/api/v1/cells/:id/executions", Scope::kOwn, list_runs);
+  add("GET", "/api/v1/cells/:id/executions/:execution", Scope::kOwn, show_run);
   add("POST", "/api/v1/cells/:id/executions/:execution/kill", Scope::kRun, kill_run);
 }
 

@@ -178,8 +178,8 @@ void add_sandbox_routes(RouteList& routes, Services& services) {
   auto add = [&](const char* method, const char* path, Scope scope, void (*handler)(Services&, ExchangePtr)) {
     routes.push_back({method, path, scope, [&services, handler](ExchangePtr x) { handler(services, std::move(x)); }});
   };
-  add("GET", "/api/v1/sandbox/status/", Scope::kRead, status);
-  add("GET", "/api/v1/sandbox/status/:id", Scope::kRead, status);
+  add("GET", "/api/v1/sandbox/status/", Scope::kOwn, status);
+  add("GET", "/api/v1/sandbox/status/:id", Scope::kOwn, status);
   add("POST", "/api/v1/sandbox/kill/", Scope::kRun, kill);
   add("POST", "/api/v1/sandbox/kill/:id", Scope::kRun, kill);
   add("POST", "/api/v1/executions/:id/kill", Scope::kRun, kill);
