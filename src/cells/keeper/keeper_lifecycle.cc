@@ -247,6 +247,7 @@ void Keeper::ended(const std::string& id, Result<Report> report) {
   for (auto& [number, e] : cell.executions) all.push_back(number);
   for (auto number : all) {
     Execution& e = cell.executions.at(number);
+    if (e.ending) tell_ending(cell, e, false);
     if (!e.over) {
       if (!e.ours) tell(cell, "execution.killed", {{"execution", cat(number)}, {"exit_reason", memory ? "memory" : "cancelled"}});
       News n{};

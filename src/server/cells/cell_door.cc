@@ -305,6 +305,7 @@ std::shared_ptr<CellRun> CellDoor::files(const std::string& id, std::vector<std:
         const Verdict& v = report.value().verdict;
         if (v.reason == ExitReason::kExited && v.exit_code == 0) return done(std::move(report));
         std::string why(trim(*said));
+        if (v.reason == ExitReason::kDisk) return done(Error{ErrorCode::kInvalid, EDQUOT, "the cell has more on its disk now than it may"});
         if (v.reason == ExitReason::kOutput) return done(Error{ErrorCode::kInvalid, EFBIG, "it is larger than may be read at once"});
         if (why.empty()) return done(make_error(ErrorCode::kInvalid, cat("the file agent ended: ", to_string(v.reason))));
         done(Error{ErrorCode::kInvalid, errno_of(why), printable(why)});
