@@ -208,7 +208,7 @@ void list_runs(Services& services, ExchangePtr exchange) {
 void show_run(Services& services, ExchangePtr exchange) {
   with_cell(services, exchange, [exchange](CellDoor& door, CellView cell) {
     const KeptRun* run = door.kept(cell.id, exchange->request().params.at(1));
-    if (run == nullptr) return exchange->respond(cell_error(cells::not_there("there is no such execution in this cell")));
+    if (run == nullptr) return exchange->respond(cell_error(no_such_run()));
     std::string body;
     write_run(body, *run);
     exchange->respond(json_answer(std::move(body)));
