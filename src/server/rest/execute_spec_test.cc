@@ -87,7 +87,7 @@ TEST(ExecuteSpec, FileNamesStayInsideTheWorkspace) {
 
 TEST(ExecuteSpec, ZeroSecondsMeansTheDefaultAndLongIsKept) {
   EXPECT_FALSE(spec(with(R"("timeout_secs":0)")).value().timeout.has_value());
-  EXPECT_EQ(spec(with(R"("timeout_secs":1e18)")).value().timeout, std::chrono::seconds(1'000'000'000));
+  EXPECT_EQ(spec(with(R"("timeout_secs":9223372036854775808)")).value().timeout, std::chrono::seconds(1'000'000'000));
 }
 
 TEST(ExecuteSpec, NumbersThatAreNoneAreRefused) {
