@@ -106,6 +106,7 @@ Result<int> cell_list(const Parsed& parsed) {
     text += cat("[", c.status, "] ", c.name, "  ", c.id, "  ", ago(c.age_seconds), " old", c.work_dir.empty() ? "" : cat("  (", printable(c.work_dir), ")"), "\n");
     if (c.status == "paused") text += cat("    Paused: ", ago(c.paused_seconds), " ago, Resumable\n");
     if (!c.reason.empty()) text += cat("    ", printable(c.reason), "\n");
+    if (!c.unfinished_apply.empty()) text += cat("    Unfinished apply: ", printable(c.unfinished_apply), "\n");
     if (c.cleanup_eligible) text += "    Cleanup eligible\n";
   }
   return print(text);

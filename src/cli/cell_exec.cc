@@ -55,6 +55,15 @@ Result<cells::ExecAsk> exec_ask(const Parsed& parsed, sys::Fd& held) {
   return ask;
 }
 
+// The sentences are those of `run`. Of its limits a cell has all but time and output from when it was made.
+std::string cell_words(std::string sentence) {
+  for (std::string_view flag : {"--memory", "--disk", "--processes", "--cpu-time"}) {
+    const std::string raise = cat("(raise with ", flag, ")");
+    if (auto at = sentence.find(raise); at != sentence.npos) sentence.replace(at, raise.size(), cat("(it was made with that ", flag, ")"));
+  }
+  return sentence;
+}
+
 }  // namespace
 
 Result<int> cell_exec(const Parsed& parsed) {
@@ -69,8 +78,8 @@ Result<int> cell_exec(const Parsed& parsed) {
   }
   TRY_SET(cells::Told told, keeper.ask(cell_ask("inspect", ask.cell)));
   TRY_SET(CellSummary cell, read_cell(told.text));
-  if (!parsed.has(Opt::kOutput)) ask.output = cell.output_limit;
-  if (!parsed.has(Opt::kTimeout)) ask.timeout = cell.wall;
+  if (!parsed.has(Opt::kOutput)) ask.output = cell.limits.output;
+  if (!parsed.has(Opt::kTimeout)) ask.timeout = cell.limits.wall;
   bool json = parsed.has(Opt::kJson);
   OutputSink out(STDOUT_FILENO), err(STDERR_FILENO);
   TRY(catch_signals());
@@ -103,9 +112,10 @@ Result<int> cell_exec(const Parsed& parsed) {
   if (caught_signal() != 0) return 128 + caught_signal();
   if (out.failed() == EPIPE || err.failed() == EPIPE) return 128 + 13;
   Policy limits = default_policy();
+  limits.limits = cell.limits;
   limits.limits.wall = ask.timeout;
   limits.limits.output = ask.output;
-  for (const auto& sentence : verdict_words(report, limits, Talk::kBrief)) say(sentence);
+  for (const auto& sentence : verdict_words(report, limits, Talk::kBrief)) say(cell_words(sentence));
   if (found)
     for (const auto& sentence : inspection_words(*found)) say(sentence);
   return inspected_exit_code(found, report.verdict.cli_exit_code());

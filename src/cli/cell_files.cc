@@ -54,6 +54,7 @@ Result<Report> run_agent(cells::KeeperClient& keeper, cells::ExecAsk ask) {
   if (report.verdict.reason == ExitReason::kExited && report.verdict.exit_code == 0) return report;
   if (caught_signal() != 0) return make_error(ErrorCode::kCancelled, "interrupted");
   std::string why(trim(said));
+  if (report.verdict.reason == ExitReason::kDisk) return make_error(ErrorCode::kInvalid, "the cell has more on its disk now than it may");
   return make_error(ErrorCode::kInvalid, why.empty() ? cat("the file agent ended: ", to_string(report.verdict.reason)) : printable(why));
 }
 

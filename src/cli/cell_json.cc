@@ -26,13 +26,21 @@ CellSummary cell(const json::object& o) {
   c.status = text(o, "status");
   c.reason = text(o, "reason");
   c.work_dir = text(o, "work_dir");
+  c.unfinished_apply = text(o, "unfinished_apply");
   c.paused_seconds = number(o, "paused_seconds");
   c.age_seconds = number(o, "age_seconds");
   const json::value* eligible = o.if_contains("cleanup_eligible");
   c.cleanup_eligible = eligible != nullptr && eligible->is_bool() && eligible->get_bool();
   if (const json::value* limits = o.if_contains("limits"); limits != nullptr && limits->is_object()) {
-    c.output_limit = Bytes{static_cast<std::uint64_t>(number(limits->get_object(), "output_bytes"))};
-    c.wall = Nanoseconds(number(limits->get_object(), "wall_ns"));
+    const json::object& l = limits->get_object();
+    auto bytes = [&](std::string_view key) { return Bytes{static_cast<std::uint64_t>(number(l, key))}; };
+    c.limits.memory = bytes("memory_bytes");
+    c.limits.disk = bytes("disk_bytes");
+    c.limits.output = bytes("output_bytes");
+    c.limits.cpu_time = Nanoseconds(number(l, "cpu_time_ns"));
+    c.limits.wall = Nanoseconds(number(l, "wall_ns"));
+    c.limits.processes = static_cast<std::uint32_t>(number(l, "processes"));
+    c.limits.open_files = static_cast<std::uint32_t>(number(l, "open_files"));
   }
   const json::value* enforcement = o.if_contains("enforcement");
   if (enforcement == nullptr || !enforcement->is_object()) return c;

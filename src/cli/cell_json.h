@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hotcell/policy.h"
 #include "hotcell/report.h"
 #include "hotcell/result.h"
 #include "manager/output_inspection.h"
@@ -17,8 +18,8 @@ struct CellSummary {
   std::int64_t age_seconds = 0, paused_seconds = 0;
   bool cleanup_eligible = false;
   Enforcement enforcement;  // inspect only
-  Bytes output_limit;
-  Nanoseconds wall{0};
+  Limits limits;            // inspect only; the standard ones as far as the keeper does not say
+  std::string unfinished_apply;
 };
 Result<CellSummary> read_cell(std::string_view json);
 Result<std::vector<CellSummary>> read_cells(std::string_view json);

@@ -49,12 +49,14 @@ bool allows(const Caller& caller, Scope scope) {
       return caller.run || caller.admin;
     case Scope::kAdmin:
       return caller.admin;
+    case Scope::kOwn:
+      return caller.read || caller.run || caller.admin;
   }
   return false;
 }
 
 std::string_view name_of(Scope scope) {
-  return scope == Scope::kRead ? "read" : scope == Scope::kRun ? "run" : "admin";
+  return scope == Scope::kRead ? "read" : scope == Scope::kRun ? "run" : scope == Scope::kOwn ? "read or run" : "admin";
 }
 
 // "http://host:port" → "host:port"; nothing for "null" and other schemes.
@@ -132,7 +134,7 @@ std::optional<Refusal> Authenticator::check_names(const Peer& peer, const HttpRe
     return refuse(403, "This server does not go by the name in the Host header; see allowed_hosts.", "host");
   if (const auto origin = request.header("origin")) {
     if (!is_allowed_origin(*origin) && !is_own_host(host_of_origin(ascii_lower(*origin))))
-      return refuse(403, "Requests from this origin are not allowed; see allowed_origins.", "origin");
+      return refuse(403, "Requests from this origin are not allowed; the key origins of the configuration lists those that are.", "origin");
   } else if (request.header("sec-fetch-site") == "cross-site" && request.header("sec-fetch-mode") != "navigate") {
     // Images, scripts and the like that a foreign page embeds come without an Origin.
     return refuse(403, "Other sites may link to this server, not embed it.", "origin");

@@ -74,6 +74,7 @@ TEST(Authenticator, AKeyIsGoodForItsScopesAndAWrongOneForNothing) {
   EXPECT_EQ(admit(auth, Peer(), bearer, Scope::kRun, &name), 200);
   EXPECT_EQ(name, "agent");
   EXPECT_EQ(admit(auth, Peer(), bearer, Scope::kRead), 403);
+  EXPECT_EQ(admit(auth, Peer(), bearer, Scope::kOwn), 200);   // what it has started itself
   EXPECT_EQ(admit(auth, Peer(), bearer, Scope::kAdmin), 403);
   EXPECT_EQ(admit(auth, Peer(), with({{"x-api-key", kKey}}), Scope::kRun), 200);
   EXPECT_EQ(admit(auth, Peer(), with({{"authorization", "Bearer hc_wrong"}}), Scope::kRun), 401);

@@ -68,9 +68,18 @@ Result<void> make_folders(const std::string& path) {
   }
 }
 
+// Never opened here, neither to make it nor to look at it: SQLite's locks belong to the process, and whoever in it closes the file
+// drops the locks of every connection that has it open already. Another program would then take itself for the last one, and
+// remove the log under us with all that is still to be written into it. The folder is ours alone, so what was looked at is what
+// SQLite opens.
 Result<void> make_own_file(int folder, const std::string& name, std::string_view shown) {
-  TRY_SET(sys::Fd file, sys::open_at(folder, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600));
-  TRY_SET(struct stat s, sys::stat_fd(file.get(), shown));
+  struct stat s {};
+  int found = ::fstatat(folder, name.c_str(), &s, AT_SYMLINK_NOFOLLOW);
+  if (found < 0 && errno == ENOENT) {
+    if (::mknodat(folder, name.c_str(), S_IFREG | 0600, 0) < 0 && errno != EEXIST) return errno_error(cat("make ", printable(shown)), errno);
+    found = ::fstatat(folder, name.c_str(), &s, AT_SYMLINK_NOFOLLOW);
+  }
+  if (found < 0) return errno_error(cat("look at ", printable(shown)), errno);
   if (!S_ISREG(s.st_mode) || s.st_nlink != 1) {
     return make_error(ErrorCode::kDenied, cat(printable(shown), " is not a plain file of one name: it is not used"));
   }
@@ -211,8 +220,8 @@ Result<Database> Database::open(const std::string& file) {
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
   int done = sqlite3_open_v2(cat(real, "/", name).c_str(), &database.raw_, flags, nullptr);
   if (done != SQLITE_OK) return error_of(database.raw_, done).context(printable(file));
-  // Several processes use one state folder, and not all of them see each other's locks: who closes last by its own count
-  // must not take the log away from the others.
+  // Several processes use one state folder, some of them for a moment: the last one need not copy the log into the file, and
+  // whoever does not see the others' locks (a file system without any) must not take it away from them.
   sqlite3_db_config(database.raw_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   database.set_patience(std::chrono::seconds(5));
   TRY(database.execute(kSetUp).context(printable(file)));

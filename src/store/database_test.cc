@@ -1,7 +1,10 @@
 #include "store/database.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -146,6 +149,76 @@ TEST(Database, WhatIsNotADatabaseIsAnErrorAndStaysAsItIs) {
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().message.find("hotcell.db"), std::string::npos);
   EXPECT_EQ(folder.read("hotcell.db"), text);
+}
+
+// What another process finds on SQLite's range of the file, and whose it is; F_UNLCK: nothing.
+short lock_seen_by_another(const std::string& file) {
+  pid_t us = ::getpid();
+  pid_t child = ::fork();
+  if (child == 0) {
+    int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 0x40000002;  // SHARED_FIRST and SHARED_SIZE of SQLite's file format
+    lock.l_len = 510;
+    if (fd < 0 || ::fcntl(fd, F_GETLK, &lock) < 0) ::_exit(100);
+    ::_exit(lock.l_type == F_UNLCK || lock.l_pid == us ? lock.l_type : 101);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return static_cast<short>(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+// As `sqlite3 FILE 'select …'` does: opened, read, closed, and what the last one does at its close.
+int read_as_anybody(const std::string& file) {
+  sqlite3* raw = nullptr;
+  int done = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
+  if (done == SQLITE_OK) done = sqlite3_exec(raw, "SELECT count(*) FROM t", nullptr, nullptr, nullptr);
+  int closed = sqlite3_close(raw);
+  return done != SQLITE_OK ? done : closed;
+}
+
+TEST(Database, AnotherProgramsReadDoesNotTakeTheLogAway) {
+  TestFolder folder;
+  // A child that has forked before the file is open here: SQLite's list of open files does not cross a fork.
+  int go[2];
+  ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
+  pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    char byte = 0;
+    if (::read(go[0], &byte, 1) != 1) ::_exit(99);
+    ::_exit(read_as_anybody(folder.file()));
+  }
+  auto first = Database::open(folder.file());
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  ASSERT_TRUE(first.value().execute("CREATE TABLE t(a INTEGER) STRICT; INSERT INTO t VALUES(1)").ok());
+  EXPECT_EQ(lock_seen_by_another(folder.file()), F_RDLCK);
+  auto second = Database::open(folder.file());   // the front has several
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(second.value().number("SELECT count(*) FROM t").value(), 1);
+  EXPECT_EQ(lock_seen_by_another(folder.file()), F_RDLCK);
+  {
+    auto third = Database::open(folder.file());
+    ASSERT_TRUE(third.ok()) << third.error().message;
+  }
+  EXPECT_EQ(lock_seen_by_another(folder.file()), F_RDLCK);
+
+  ASSERT_EQ(::write(go[1], "g", 1), 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ::close(go[0]);
+  ::close(go[1]);
+  EXPECT_TRUE(fs::exists(folder.file() + "-wal"));
+  ASSERT_TRUE(first.value().execute("INSERT INTO t VALUES(2)").ok());
+  ASSERT_TRUE(second.value().execute("INSERT INTO t VALUES(3)").ok());
+  first = Error{};
+  second = Error{};
+  auto again = Database::open(folder.file());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value().number("SELECT count(*) FROM t").value(), 3);
 }
 
 TEST(Database, OneHolderOfALockAtATime) {

@@ -173,6 +173,28 @@ TEST_F(CellUsage, WithoutASizeOfItsOwnTheDiskIsSampledForEverybody) {
   EXPECT_FALSE(std::filesystem::exists(now.text("folder") + "/disk.img"));
 }
 
+// Without any CPU time to speak of: a sample that asks for some does not look.
+TEST_F(CellUsage, WhatIsWrittenInAMomentIsSeenBeforeTheEndIsTold) {
+  create("work");
+  EXPECT_EQ(sh("work", "fallocate -l 40000000 f1; echo small"), "small\n");   // the control: of 100M
+  Called called = exec("work", {"sh", "-c", "for i in 1 2 3; do fallocate -l 40000000 f$i; done"});
+  EXPECT_EQ(called.code, 137) << called.describe();
+  EXPECT_NE(called.err.find("disk"), std::string::npos) << called.describe();
+  EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
+  EXPECT_EQ(sh("work", "rm -f f3; echo room"), "room\n") << "what makes room is not stopped";
+  EXPECT_EQ(sh("work", "echo ok"), "ok\n");
+}
+
+TEST_F(CellUsage, TheSentencesNameTheCellsOwnLimits) {
+  create("work", {"--memory", "64M"});
+  Called called = exec("work", {"python3", "-c", "x = b'x' * 200_000_000; print(len(x))"});
+  EXPECT_NE(called.code, 0);
+  if (is_root()) {
+    EXPECT_NE(called.err.find("more than 64M of memory"), std::string::npos) << called.describe();
+    EXPECT_EQ(called.err.find("raise with --memory"), std::string::npos) << called.describe();
+  }
+}
+
 TEST_F(CellUsage, OutputIsCutByBytesNotByCharacters) {
   // SEEDS §4.2: output was sliced by characters with a count of bytes.
   create("work");

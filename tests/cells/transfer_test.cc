@@ -111,6 +111,21 @@ TEST_F(Files, ListStatMoveRemoveAndMkdirWork) {
   EXPECT_EQ(in_project("old"), "from the project");
 }
 
+// Children go first: what cannot be removed by its name would be empty by the time that is found out.
+TEST_F(Files, TheWorkspaceItselfIsNotEmptied) {
+  sh("work", "mkdir -p d/e; echo kept > f; echo kept > d/e/g; ln -s /work w");
+  for (const char* path : {".", "./", "./.", "..", "../work", "/", "//", "/work", "/work/", "/work/.", "d/..", "d/../", "d/../../work", "d/e/../..", "/work/../work"})
+    for (bool deep : {true, false}) {
+      Called called = deep ? cell({"remove", "work", path, "-r"}) : cell({"remove", "work", path});
+      EXPECT_EQ(called.code, 125) << path << called.describe();
+      EXPECT_EQ(called.err.find("Invalid argument"), std::string::npos) << path << called.describe();
+      EXPECT_EQ(sh("work", "cat f d/e/g; readlink w"), "kept\nkept\n/work\n") << path;
+    }
+  good({"remove", "work", "d/../d/e", "-r"});
+  good({"remove", "work", "w", "-r"});
+  EXPECT_EQ(sh("work", "ls"), "d\nf\n");
+}
+
 TEST_F(Files, AWriteIsWholeOrNotThere) {
   create("small", {"--disk", "1M"});
   good({"write", "small", "f"}, "first");

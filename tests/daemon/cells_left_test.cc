@@ -120,6 +120,26 @@ TEST_F(CellsLeft, AnApplyThatWasCutOffIsFinishedWhenTheDaemonStarts) {
   EXPECT_EQ(contents(), wanted);
 }
 
+// It ends with the front, and whoever still asks for it is not told of another one.
+TEST_F(CellsLeft, WhatWasLeftRunningIsNeverTakenForAnother) {
+  const std::string id = make(R"({"name":"work"})");
+  auto first = send("POST", cell(id, "/exec?wait=false"), R"({"shell":"echo FIRST; sleep 100","timeout_secs":0})");
+  ASSERT_EQ(first.status, 202) << first.body;
+  const std::string execution = text_field(first.body, "id");
+  EXPECT_GT(execution.size(), 30u) << "it can be guessed: " << execution;
+  ::kill(std::stoi(front_of(daemon_pid())), SIGKILL);
+  std::this_thread::sleep_for(milliseconds(100));
+  wait_until_ready();
+  auto other = send("POST", cell(id, "/exec?wait=false"), R"({"shell":"echo OTHER"})");
+  ASSERT_EQ(other.status, 202) << other.body;
+  EXPECT_NE(text_field(other.body, "id"), execution);
+  for (const char* what : {"", "/kill"}) {
+    auto lost = send(*what == 0 ? "GET" : "POST", cell(id, cat("/executions/", execution, what)));
+    EXPECT_EQ(lost.status, 404) << lost.body;
+    EXPECT_TRUE(has(lost.body, "when the daemon stops or its front is restarted")) << lost.body;
+  }
+}
+
 // The issue's order, by the daemon: pause over night, restart, resume, fork to try two fixes, apply one.
 TEST_F(CellsLeft, ANightWithARestartOfTheDaemonAndOneWithThatOfTheKeeper) {
   const std::string id = make(cat(R"({"name":"agent","from":")", project, R"(","files":{"notes":"mine"}})"));

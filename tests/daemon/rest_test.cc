@@ -196,6 +196,7 @@ TEST_F(Rest, HostileRequestsGetTheirSafeAnswer) {
                          Row{R"({"command":"id","timeout_secs":1e999})", 400, 400}, Row{R"({"command":"id","memory_mb":1180591620717411303424})", 400, 400},
                          Row{R"({"command":"id","tier":"none"})", 400, 400}, Row{R"({"command":"id","preload":"import os"})", 400, 400},
                          Row{R"({"command":"id","memory_mb":9223372036854775808})", 400, 400}, Row{R"({"command":"id","timeout_secs":9223372036854775808})", 200, 200},
+                         Row{R"({"command":"id","timeout_secs":1180591620717411303424})", 400, 400},
                          Row{R"({"command":"id","files":{"a":"x","a/b":"y"}})", 400, 400}, Row{R"({"command":"id","files":{"a/b/c":"x","a/b":"y"}})", 400, 400},
                          Row{R"({"command":"id","files":{"a-b":"x","a/b":"y"}})", 200, 200},
                          Row{R"({"command":"id","command":"sh"})", 400, 400}, Row{R"({"command":"--ro-bind"})", 200, 200},

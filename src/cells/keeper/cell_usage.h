@@ -19,6 +19,10 @@ struct CellUsage {
   std::uint64_t inodes = 0;
   Nanoseconds cpu_at_look{-1};               // what has used no CPU since has written nothing
   bool looking = false;
+  bool stale = false;                        // a program has ended since the last look began
+  Nanoseconds took{0};                       // that look
+  std::uint64_t stops = 0;                   // how often programs were stopped for the disk
+  std::vector<std::function<void()>> next_look_told;  // who wants a look that begins from now on
   Bytes over;                                // held when its programs were last stopped for it; 0: within its limit
   std::vector<std::function<void()>> on_sample;  // who wants to know how it is now
 };

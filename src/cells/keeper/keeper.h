@@ -61,6 +61,8 @@ struct Execution {
   RecordTime started{};
   std::string killed_for;                  // timeout_wall, cancelled
   bool over = false;                       // the program has ended; what it left running may not have
+  std::optional<News> ending;              // how, while the disk is looked at before anybody is told
+  bool gone = false;                       // and nothing of it is left
   bool ours = false;                       // a shell or a context: not what makes a cell busy
   sys::Fd out, err;                        // read ends, for what is written when nobody listens any more
   std::vector<std::pair<std::uint64_t, int>> drains;  // watch and descriptor
@@ -160,6 +162,7 @@ class Keeper {
   std::map<std::string, std::string> environment(const Kept& cell, const Fields& more) const;
   void on_spawner(const std::string& id);
   void on_news(Kept& cell, Spawned::Heard heard);
+  void tell_ending(Kept& cell, Execution& e, bool gone);
   void drain(Execution& execution);
   void forget(Kept& cell, std::uint64_t execution);
   void kill_execution(Kept& cell, Execution& execution, std::string why);
@@ -233,7 +236,8 @@ class Keeper {
   void usage_ended(Kept& cell);
   void on_usage(const std::string& id, const LiveUsage& used);
   void look_at_disk(Kept& cell, std::function<void()> then);
-  void judge_disk(Kept& cell);
+  bool judge_disk(Kept& cell);                        // whether its programs were stopped for it
+  void look_once_more(Kept& cell, std::function<void(bool stopped)> then);
   std::string usage_json(const Kept& cell) const;
   void answer_usage(const Asker& asker, Kept& cell);
   void tell(Kept& cell, std::string type, std::map<std::string, std::string> fields);

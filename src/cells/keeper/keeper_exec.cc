@@ -162,24 +162,40 @@ void Keeper::on_news(Kept& cell, Spawned::Heard heard) {
     cell.last_use = Clock::now();
     cell.record.used = now();
     if (e.on_news) e.on_news(n);
-    tell_end(cell, e, n);
-    if (e.asker) {
-      if (n.kind == NewsKind::kFailed) {
-        answer(*e.asker, not_started(n, e));
-        e.asker.reset();
-      } else if (n.kind == NewsKind::kGone) {
-        answer(*e.asker, make_error(ErrorCode::kInternal, "a program of the cell killed the minder of this execution; how it ended is not known"));
-        e.asker.reset();
-      } else {
-        Told told;
-        told.fields = {{"status", cat(n.status)}, {"user_us", cat(n.user_us)}, {"system_us", cat(n.system_us)}, {"max_rss_kib", cat(n.max_rss_kib)},
-                       {"blocks_in", cat(n.blocks_in)}, {"blocks_out", cat(n.blocks_out)}, {"pid", cat(n.pid)}};
-        if (!e.killed_for.empty()) told.fields["reason"] = e.killed_for;
-        answer_exec(cell, e, std::move(told));
-      }
-    }
+    e.ending = n;
+    if (n.kind != NewsKind::kExited || e.ours || !e.killed_for.empty()) return tell_ending(cell, e, n.kind == NewsKind::kGone);
+    look_once_more(cell, [this, id = cell.record.id, number = n.id](bool stopped) {
+      auto cell_there = kept_.find(id);
+      if (cell_there == kept_.end()) return;
+      auto ended = cell_there->second->executions.find(number);
+      if (ended == cell_there->second->executions.end() || !ended->second.ending) return;
+      if (stopped) ended->second.killed_for = "disk";
+      tell_ending(*cell_there->second, ended->second, ended->second.gone);
+    });
+    return;
   }
-  if (n.kind == NewsKind::kGone) forget(cell, n.id);
+  if (n.kind != NewsKind::kGone) return;
+  if (e.ending) e.gone = true;
+  else forget(cell, n.id);
+}
+
+void Keeper::tell_ending(Kept& cell, Execution& e, bool gone) {
+  const News n = *std::exchange(e.ending, std::nullopt);
+  tell_end(cell, e, n);
+  if (e.asker && n.kind == NewsKind::kFailed) {
+    answer(*e.asker, not_started(n, e));
+    e.asker.reset();
+  } else if (e.asker && n.kind == NewsKind::kGone) {
+    answer(*e.asker, make_error(ErrorCode::kInternal, "a program of the cell killed the minder of this execution; how it ended is not known"));
+    e.asker.reset();
+  } else if (e.asker) {
+    Told told;
+    told.fields = {{"status", cat(n.status)}, {"user_us", cat(n.user_us)}, {"system_us", cat(n.system_us)}, {"max_rss_kib", cat(n.max_rss_kib)},
+                   {"blocks_in", cat(n.blocks_in)}, {"blocks_out", cat(n.blocks_out)}, {"pid", cat(n.pid)}};
+    if (!e.killed_for.empty()) told.fields["reason"] = e.killed_for;
+    answer_exec(cell, e, std::move(told));
+  }
+  if (gone) forget(cell, e.id);
 }
 
 void Keeper::kill_execution(Kept& cell, Execution& e, std::string why) {

@@ -42,6 +42,7 @@ void common(JsonWriter& w, const Kept& cell) {
   if (r.state == CellState::kPaused)
     w.field("paused_seconds", static_cast<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(now() - r.paused).count()));
   w.field("cleanup_eligible", eligible(r));
+  nullable(w, "unfinished_apply", cell.unfinished);
   put_map(w, "labels", r.labels);
 }
 
@@ -83,7 +84,6 @@ std::string Keeper::inspect_json(const Kept& cell) const {
   w.field("network", hotcell::to_string(cell.policy.network.mode));
   nullable(w, "network_phase", r.network_phase);
   nullable(w, "forked_from", r.forked_from);
-  nullable(w, "unfinished_apply", cell.unfinished);
   nullable(w, "decisions", r.decisions);
   nullable(w, "paused_how", r.state == CellState::kPaused ? r.paused_how : std::string());
   w.field("paused_by_idleness", r.state == CellState::kPaused && r.paused_by_idleness);

@@ -63,9 +63,9 @@ Result<void> Keeper::create(const Asker& asker, const Ask& ask) {
   r.id = new_cell_id();
   if (r.id.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
   if (r.name.empty()) r.name = cat("cell-", r.id.substr(2, 8));
-  if (!is_cell_name(r.name)) return make_error(ErrorCode::kInvalid, cat("--name: ", printable(r.name), " is no name (letters, digits, dot, dash, underscore; at most 64)"));
+  if (!is_cell_name(r.name)) return make_error(ErrorCode::kInvalid, cat(printable(r.name), " is no name (letters, digits, dot, dash, underscore; at most 64)"));
   for (const auto& [id, cell] : kept_)
-    if (cell->record.name == r.name || id == r.name) return taken(cat("--name: there is a cell ", printable(r.name), " already"));
+    if (cell->record.name == r.name || id == r.name) return taken(cat("there is a cell ", printable(r.name), " already"));
   r.project = word(ask, "project");
   if (!r.project.empty()) {
     struct stat st {};
@@ -247,6 +247,7 @@ void Keeper::ended(const std::string& id, Result<Report> report) {
   for (auto& [number, e] : cell.executions) all.push_back(number);
   for (auto number : all) {
     Execution& e = cell.executions.at(number);
+    if (e.ending) tell_ending(cell, e, false);
     if (!e.over) {
       if (!e.ours) tell(cell, "execution.killed", {{"execution", cat(number)}, {"exit_reason", memory ? "memory" : "cancelled"}});
       News n{};

@@ -2,7 +2,8 @@
 //
 // The launcher samples every cell it runs: often while something happens in it, every two seconds while nothing does. Those
 // samples come here; no clock of ours runs for a cell. The files of a workspace are counted by a thread, and only after the
-// cell has used CPU since the last count. So a cell that is idle costs a few reads of its control group every two seconds.
+// cell has used CPU since the last count, or when a program has ended: what it wrote in a moment between two samples is seen
+// before its end is told. So a cell that is idle costs a few reads of its control group every two seconds.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ namespace {
 constexpr auto kBetweenKept = std::chrono::seconds(1);       // ten minutes of them are kept
 constexpr auto kBetweenLooks = std::chrono::milliseconds(250);
 constexpr int kLookShare = 20;                               // counting files takes a twentieth of the time at most
+constexpr auto kShortLook = std::chrono::milliseconds(20);   // and what takes no longer is done at the end of every program
 constexpr std::size_t kMostListeners = 32;
 
 bool is_number(std::string_view key) {
@@ -102,7 +104,7 @@ void Keeper::on_usage(const std::string& id, const LiveUsage& now_used) {
     u.watch.add(s);
     for (const auto& warning : u.watch.take_warnings()) tell(cell, warning);
   }
-  if (!cell.disk && !u.looking && at >= u.next_look && s.cpu != u.cpu_at_look) look_at_disk(cell, {});
+  if (!cell.disk && !u.looking && at >= u.next_look && (s.cpu != u.cpu_at_look || u.stale)) look_at_disk(cell, {});
   for (auto& then : std::exchange(u.on_sample, {})) then();
 }
 
@@ -113,6 +115,7 @@ void Keeper::look_at_disk(Kept& cell, std::function<void()> then) {
     return;
   }
   u->looking = true;
+  u->stale = false;
   u->cpu_at_look = u->last.cpu;
   struct Looked {
     Result<DiskUsage> found = DiskUsage{};
@@ -126,21 +129,42 @@ void Keeper::look_at_disk(Kept& cell, std::function<void()> then) {
        },
        [this, looked, u, id = cell.record.id, then = std::move(then)] {
          u->looking = false;
+         u->took = looked->took;
          u->next_look = Clock::now() + std::max<Nanoseconds>(kBetweenLooks, looked->took * kLookShare);
          auto it = kept_.find(id);
          if (looked->found.ok()) {
            u->disk = looked->found.value().bytes;
            u->inodes = looked->found.value().inodes;
            u->last.disk = u->disk;
-           if (it != kept_.end() && it->second->usage == u) judge_disk(*it->second);
+           if (it != kept_.end() && it->second->usage == u && judge_disk(*it->second)) ++u->stops;
          }
          if (then) then();
+         auto waiting = std::exchange(u->next_look_told, {});
+         if (waiting.empty()) return;
+         auto all = [waiting = std::move(waiting)] {
+           for (const auto& told : waiting) told();
+         };
+         it = kept_.find(id);
+         if (it != kept_.end() && it->second->usage == u) look_at_disk(*it->second, all);
+         else all();
        });
+}
+
+// For a program that has just ended. Without CPU time to speak of it may have filled the disk between two samples, so this does
+// not ask for any. Where counting takes long it is left to the next sample: programs that end often would do nothing else.
+void Keeper::look_once_more(Kept& cell, std::function<void(bool)> then) {
+  std::shared_ptr<CellUsage> u = cell.usage;
+  if (!u || cell.disk) return then(false);
+  u->stale = true;
+  if (u->took > kShortLook && Clock::now() < u->next_look) return then(false);
+  auto told = [u, before = u->stops, then = std::move(then)] { then(u->stops != before); };
+  if (u->looking) u->next_look_told.push_back(std::move(told));
+  else look_at_disk(cell, std::move(told));
 }
 
 // Where no file system holds the limit: programs are stopped when they have passed it. What removes files goes on: only
 // growing further is an offence once they were stopped.
-void Keeper::judge_disk(Kept& cell) {
+bool Keeper::judge_disk(Kept& cell) {
   CellUsage& u = *cell.usage;
   u.last.at = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const Bytes most = cell.policy.limits.disk;
@@ -150,14 +174,15 @@ void Keeper::judge_disk(Kept& cell) {
   }
   if (u.disk <= most) {
     u.over = {};
-    return;
+    return false;
   }
-  if (u.over.n != 0 && u.disk <= u.over) return;
+  if (u.over.n != 0 && u.disk <= u.over) return false;
   u.over = u.disk;
   std::vector<std::uint64_t> all;
   for (auto& [number, e] : cell.executions) all.push_back(number);
   for (auto number : all)
     if (auto e = cell.executions.find(number); e != cell.executions.end()) kill_execution(cell, e->second, "disk");
+  return true;
 }
 
 std::string Keeper::usage_json(const Kept& cell) const {

@@ -110,11 +110,17 @@ void Keeper::finish_pending(Kept& cell) {
 }
 
 bool Keeper::hold(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fds) {
-  if (ask.cell.empty()) return false;
-  auto cell = find(ask.cell);
-  if (!cell.ok() || !cell.value()->finishing) return false;
+  Kept* busy = nullptr;
+  if (ask.verb == "list") {
+    // It tells about all of them; when this one is finished, the next is waited for.
+    for (const auto& [id, cell] : kept_)
+      if (cell->finishing) busy = cell.get();
+  } else if (!ask.cell.empty()) {
+    if (auto cell = find(ask.cell); cell.ok() && cell.value()->finishing) busy = cell.value();
+  }
+  if (busy == nullptr) return false;
   auto with = std::make_shared<std::vector<sys::Fd>>(std::move(fds));
-  cell.value()->held.push_back([this, asker, ask, with] {
+  busy->held.push_back([this, asker, ask, with] {
     // Who has gone asks for nothing, and the bounds of a connection went with it.
     if (!told_to_end_ && clients_.contains(asker.client)) dispatch(asker, ask, std::move(*with));
   });

@@ -155,6 +155,24 @@ bool remove_tree(int folder, const char* name, int depth) {
   return good && unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
+// What is left of a tree when its own name cannot be removed (".", "x/..", the folder a file system is mounted on) would be nothing:
+// refused before anything is removed, however it is spelt.
+const char* not_removable(const char* path) {
+  size_t length = strlen(path);
+  while (length > 0 && path[length - 1] == '/') --length;
+  size_t begin = length;
+  while (begin > 0 && path[begin - 1] != '/') --begin;
+  const size_t last = length - begin;
+  if (last == 0 || (last == 1 && path[begin] == '.') || (last == 2 && path[begin] == '.' && path[begin + 1] == '.'))
+    return "a folder is removed by its name, not by '.', '..' or '/'";
+  struct stat st, own;
+  if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode)) return nullptr;
+  const char* const all[] = {"/work", "/"};
+  for (const char* kept : all)
+    if (stat(kept, &own) == 0 && own.st_ino == st.st_ino && own.st_dev == st.st_dev) return "the workspace itself is not removed";
+  return nullptr;
+}
+
 int make_folders(const char* path, bool parents) {
   if (parents) {
     char part[PATH_MAX];
@@ -276,6 +294,7 @@ int agent(int argc, char** argv) {
   if (is("stat")) return describe_at(AT_FDCWD, path, path);
   if (is("mkdir")) return make_folders(path, argc > 3);
   if (is("remove")) {
+    if (const char* why = not_removable(path)) return bad(path, why);
     bool gone = argc > 3 ? remove_tree(AT_FDCWD, path, 0) : unlink(path) == 0 || (errno == EISDIR && rmdir(path) == 0);
     return gone ? 0 : failed(path);
   }

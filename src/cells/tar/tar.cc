@@ -253,7 +253,26 @@ bool copy_content(int in, int to, uint64_t size) {
   return true;
 }
 
-bool read_entry(int in, int folder, char* name, const char* link, const Header& h, uint64_t size, TarLinks links, TarFault& fault) {
+// A further name of a file that is in `folder` already, as most archives have them. Never of a link: it was judged by where it lies.
+bool add_name(int folder, char* of, int parent, const char* last) {
+  while (*of == '/') ++of;
+  if (!is_plain(of)) return errno = EPERM, false;
+  const char* source;
+  int holder = open_parent(folder, of, &source);
+  if (holder < 0) return false;
+  struct stat st, there;
+  bool good = fstatat(holder, source, &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (good && !S_ISREG(st.st_mode)) good = false, errno = EPERM;
+  // The same file under this name is not taken away before it is linked to.
+  const bool same = good && fstatat(parent, last, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == st.st_ino && there.st_dev == st.st_dev;
+  if (good && !same) good = (unlinkat(parent, last, 0) == 0 || errno == ENOENT) && linkat(holder, source, parent, last, 0) == 0;
+  int err = errno;
+  close(holder);
+  errno = err;
+  return good;
+}
+
+bool read_entry(int in, int folder, char* name, char* link, const Header& h, uint64_t size, TarLinks links, TarFault& fault) {
   while (*name == '/') ++name;
   size_t length = strlen(name);
   while (length > 0 && name[length - 1] == '/') name[--length] = 0;
@@ -279,6 +298,10 @@ bool read_entry(int in, int folder, char* name, const char* link, const Header& 
   } else if (h.type == '2') {
     good = (unlinkat(parent, last, 0) == 0 || errno == ENOENT) && symlinkat(link, parent, last) == 0;
     err = errno;
+  } else if (h.type == '1' && links == TarLinks::kAny) {
+    good = add_name(folder, link, parent, last);
+    err = errno;
+    what = "a further name of a file that is not there";
   } else if (h.type == '0' || h.type == 0) {
     // A new file beside it, then its name: whoever reads sees the old or the new one.
     char temporary[64];

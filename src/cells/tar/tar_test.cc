@@ -161,6 +161,22 @@ TEST_F(Tar, DevicesAndHardLinksAreRefused) {
   }
 }
 
+TEST_F(Tar, InACellAFileHasItsFurtherNames) {
+  EXPECT_EQ(unpack(archive({{"d/a", "", "content"}, {"e/b", "d/a", "", '1'}, {"c", "/d/a", "", '1'}, {"d/a", "d/a", "", '1'}}), TarLinks::kAny), 0)
+      << fault_.what << fault_.name;
+  EXPECT_EQ(text("in/e/b"), "content");
+  EXPECT_EQ(fs::hard_link_count(top_ + "/in/d/a"), 3u);
+  // What the archive brings under one of them later is another file.
+  EXPECT_EQ(unpack(archive({{"c", "", "new"}}), TarLinks::kAny), 0);
+  EXPECT_EQ(text("in/d/a"), "content");
+  for (const char* target : {"../outside", "d/../../outside", "", "."}) EXPECT_EQ(unpack(archive({{"bad", target, "", '1'}}), TarLinks::kAny), EPERM) << target;
+  EXPECT_EQ(unpack(archive({{"bad", "nothing", "", '1'}}), TarLinks::kAny), ENOENT);
+  // Neither through a link nor of one.
+  EXPECT_EQ(unpack(archive({{"way", "..", "", '2'}, {"bad", "way/outside", "", '1'}}), TarLinks::kAny), ENOTDIR);
+  EXPECT_EQ(unpack(archive({{"d/link", "../../outside", "", '2'}, {"bad", "d/link", "", '1'}}), TarLinks::kAny), EPERM);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(top_ + "/in/bad")));
+}
+
 TEST_F(Tar, NoModeBringsSetIdBits) {
   Entry e{"tool", "", "x"};
   e.mode = 06755;

@@ -9,6 +9,7 @@
 #include "core/policy/profile.h"
 #include "core/policy/validate.h"
 #include "manager/report_json.h"
+#include "sys/uuid.h"
 
 namespace hotcell::server {
 namespace {
@@ -306,6 +307,7 @@ std::shared_ptr<CellRun> CellDoor::files(const std::string& id, std::vector<std:
         const Verdict& v = report.value().verdict;
         if (v.reason == ExitReason::kExited && v.exit_code == 0) return done(std::move(report));
         std::string why(trim(*said));
+        if (v.reason == ExitReason::kDisk) return done(Error{ErrorCode::kInvalid, EDQUOT, "the cell has more on its disk now than it may"});
         if (v.reason == ExitReason::kOutput) return done(Error{ErrorCode::kInvalid, EFBIG, "it is larger than may be read at once"});
         if (why.empty()) return done(make_error(ErrorCode::kInvalid, cat("the file agent ended: ", to_string(v.reason))));
         done(Error{ErrorCode::kInvalid, errno_of(why), printable(why)});
@@ -321,7 +323,10 @@ Result<std::string> CellDoor::keep(const CellView& cell, CellRunSpec spec) {
   auto entry = std::make_shared<KeptRun>();
   entry->cell = cell.id;
   entry->command = join(spec.argv, " ").substr(0, 200);
-  entry->id = cat("r-", ++last_busy_);
+  // Never that of another one, of a front before this one neither: whoever polls would be told of the other.
+  const std::string random = sys::random_id();
+  if (random.empty()) return make_error(ErrorCode::kInternal, "getrandom failed");
+  entry->id = cat("r-", random);
   spec.timeout = spec.timeout.count() < 0 ? Nanoseconds(0) : clamp(cell, spec.timeout);
   std::weak_ptr<KeptRun> weak = entry;
   entry->run = start(cell, std::move(spec), {}, [this, weak](Result<Report> report, const std::optional<OutputInspection>& found) {
@@ -334,6 +339,10 @@ Result<std::string> CellDoor::keep(const CellView& cell, CellRunSpec spec) {
   });
   kept_.push_back(entry);
   return entry->id;
+}
+
+Error no_such_run() {
+  return cells::not_there("there is no such execution in this cell; what was left running is forgotten, and ends, when the daemon stops or its front is restarted");
 }
 
 const KeptRun* CellDoor::kept(const std::string& cell, const std::string& id) const {
@@ -356,7 +365,7 @@ Result<void> CellDoor::kill(const std::string& cell, const std::string& id) {
     k->run->kill("cancelled");
     return {};
   }
-  return cells::not_there("there is no such execution in this cell");
+  return no_such_run();
 }
 
 }  // namespace hotcell::server

@@ -122,6 +122,7 @@ class CellDoor {
   std::map<std::string, std::shared_ptr<Feed>> feeds_;                         // by cell; kept once there was a listener
 };
 
+Error no_such_run();                                                           // of those that keep() started
 CellView read_view(const JsonValue& cell, std::string json);
 std::vector<FileEntry> read_entries(std::string_view listing);                 // of the agent's `list` and `stat`
 std::string entries_json(const std::vector<FileEntry>& entries);

@@ -79,7 +79,9 @@ class Exchange {
 using ExchangePtr = std::shared_ptr<Exchange>;
 
 using Handler = std::function<void(ExchangePtr)>;
-enum class Scope : std::uint8_t { kNone, kRead, kRun, kAdmin };   // kNone: no key needed (health)
+// kNone: no key needed (health). kOwn: read or run, since who may start a program may ask what became of it; only for what shows a
+// caller nothing but their own.
+enum class Scope : std::uint8_t { kNone, kRead, kRun, kAdmin, kOwn };
 enum class BodyKind : std::uint8_t { kWhole, kPieces };            // the handler is called with the body, or before it
 
 class Router {

@@ -208,7 +208,7 @@ void list_runs(Services& services, ExchangePtr exchange) {
 void show_run(Services& services, ExchangePtr exchange) {
   with_cell(services, exchange, [exchange](CellDoor& door, CellView cell) {
     const KeptRun* run = door.kept(cell.id, exchange->request().params.at(1));
-    if (run == nullptr) return exchange->respond(cell_error(cells::not_there("there is no such execution in this cell")));
+    if (run == nullptr) return exchange->respond(cell_error(no_such_run()));
     std::string body;
     write_run(body, *run);
     exchange->respond(json_answer(std::move(body)));
@@ -229,8 +229,8 @@ void add_cell_exec_routes(RouteList& routes, Services& services) {
     routes.push_back({method, path, scope, [&services, handler](ExchangePtr x) { handler(services, std::move(x)); }});
   };
   add("POST", "/api/v1/cells/:id/exec", Scope::kRun, exec);
-  add("GET", "/api/v1/cells/:id/executions", Scope::kRead, list_runs);
-  add("GET", "/api/v1/cells/:id/executions/:execution", Scope::kRead, show_run);
+  add("GET", "/api/v1/cells/:id/executions", Scope::kOwn, list_runs);
+  add("GET", "/api/v1/cells/:id/executions/:execution", Scope::kOwn, show_run);
   add("POST", "/api/v1/cells/:id/executions/:execution/kill", Scope::kRun, kill_run);
 }
 

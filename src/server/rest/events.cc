@@ -78,7 +78,7 @@ class AllStream : public std::enable_shared_from_this<AllStream> {
 }  // namespace
 
 void add_event_routes(RouteList& routes, Services& services) {
-  routes.push_back({"GET", "/api/v1/executions/:id/events", Scope::kRead,
+  routes.push_back({"GET", "/api/v1/executions/:id/events", Scope::kOwn,
                     [&services](ExchangePtr x) { one(services, std::move(x)); }});
   routes.push_back({"GET", "/api/v1/events", Scope::kRead, [&services](ExchangePtr x) {
                       std::make_shared<AllStream>(services, std::move(x))->begin();

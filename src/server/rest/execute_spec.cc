@@ -93,6 +93,7 @@ Result<void> read_limits(const JsonReader& reader, JobSpec& spec) {
   }
   // 0 is the founders' word for "not said": the default, never "without end".
   if (timeout.value_or(0) > 0) {
+    if (*timeout >= 0x1p64) return invalid("timeout_secs is too large");
     std::chrono::duration<double> seconds(std::min(*timeout, kMostSeconds));
     spec.timeout = std::max(std::chrono::duration_cast<Nanoseconds>(seconds), Nanoseconds(std::chrono::milliseconds(1)));
   }

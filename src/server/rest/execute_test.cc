@@ -120,6 +120,21 @@ TEST(Events, ResumeAfterTheIdThatWasSeenLast) {
   EXPECT_TRUE(world.executions.killed.empty());
 }
 
+// What the history has of it is how it ended, and no result.
+TEST(Events, WhatACrashEndedIsToldAsItsStatusIs) {
+  for (const char* format : {"text/event-stream", "application/x-ndjson"}) {
+    RestWorld world;
+    world.send("POST", cat(kExecute, "?wait=false"), kId);
+    world.executions.end("id-1", "sandbox_error", std::nullopt);
+    world.executions.records["id-1"].error = "daemon stopped";
+    auto x = world.send("GET", "/api/v1/executions/id-1/events", "", Headers{{"accept", format}});
+    world.executions.tell("id-1", {18, "done", "{}"});
+    EXPECT_TRUE(x->finished);
+    EXPECT_NE(x->streamed.find(R"("status":"failed")"), std::string::npos) << x->streamed;
+    EXPECT_NE(x->streamed.find(R"("error":"daemon stopped")"), std::string::npos) << x->streamed;
+  }
+}
+
 TEST(Events, AHeartbeatGoesToWhoeverWaits) {
   RestWorld world;
   world.send("POST", cat(kExecute, "?wait=false"), kId);

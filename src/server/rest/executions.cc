@@ -111,7 +111,7 @@ void output(Services& services, ExchangePtr exchange) {
 
 void add_execution_routes(RouteList& routes, Services& services) {
   auto add = [&](const char* path, void (*handler)(Services&, ExchangePtr)) {
-    routes.push_back({"GET", path, Scope::kRead, [&services, handler](ExchangePtr x) { handler(services, std::move(x)); }});
+    routes.push_back({"GET", path, Scope::kOwn, [&services, handler](ExchangePtr x) { handler(services, std::move(x)); }});
   };
   add("/api/v1/executions", list);
   add("/api/v1/executions/:id", show);

@@ -86,6 +86,23 @@ TEST(Sandbox, ConfigPersistsAndHoldsAtOnceOrIsRefused) {
   EXPECT_TRUE(next.executions.rules_.network_enabled);
 }
 
+TEST(Sandbox, ANetworkThatTheBackendCannotHoldIsNotSwitchedOn) {
+  RestWorld world;
+  world.executions.rules_.proxy = true;
+  world.config.backend = "landlock";
+  auto x = world.send("PATCH", "/api/v1/sandbox/config", R"({"network_enabled":true})");
+  EXPECT_EQ(status_of(x), 400);
+  EXPECT_TRUE(message_of(x).starts_with("network_enabled is not supported on this platform: the landlock backend")) << message_of(x);
+  EXPECT_TRUE(world.saved.empty());
+  EXPECT_FALSE(world.executions.rules_.network_enabled);
+  EXPECT_FALSE(std::get<bool>(at(json_of(world.send("GET", "/api/v1/sandbox/info")), "network_toggle_supported").v));
+  world.saved["security"] = R"({"network_enabled":true})";   // by a daemon with another backend
+  EXPECT_TRUE(restore_config(world.services).ok());
+  EXPECT_FALSE(world.executions.rules_.network_enabled);
+  world.config.backend = "native";
+  EXPECT_EQ(status_of(world.send("PATCH", "/api/v1/sandbox/config", R"({"network_enabled":true})")), 200);
+}
+
 TEST(ExecutionList, FiltersAndPages) {
   RestWorld world;
   world.history.rows.resize(2);

@@ -31,10 +31,17 @@ std::string go_duration(Nanoseconds time) {
   return out + cat(left / 1000, fraction, "s");
 }
 
-bool can_toggle(const Services& services) {
+// Why programs cannot be given a network here; empty: they can. Without a network namespace nothing holds a program to the proxy,
+// and the launcher refuses every one that is to be held: what cannot be honoured is not switched on.
+std::string no_network(const Services& services) {
   const JobRules& rules = services.executions.rules();
-  return rules.proxy || rules.host_network;
+  constexpr std::string_view kWords = "network_enabled is not supported on this platform";
+  if (rules.host_network) return {};
+  if (!rules.proxy) return std::string(kWords);
+  if (services.config.backend != "landlock") return {};
+  return cat(kWords, ": the landlock backend has no network namespace, and nothing else would hold programs to the proxy");
 }
+bool can_toggle(const Services& services) { return no_network(services).empty(); }
 
 void write_limits(JsonWriter& w, const Limits& most) {
   w.begin_object();
@@ -144,8 +151,7 @@ void set_network(Services& services, bool enabled) {
 void change_config(Services& services, ExchangePtr exchange) {
   auto enabled = read_config(exchange->request().body);
   if (!enabled.ok()) return exchange->respond(error_answer(enabled.error()));
-  if (!can_toggle(services))
-    return exchange->respond(error_response(400, "network_enabled is not supported on this platform", "unsupported"));
+  if (auto why = no_network(services); !why.empty()) return exchange->respond(error_response(400, std::move(why), "unsupported"));
   const std::string text = enabled.value() ? "true" : "false";
   auto saved = services.settings.put(kSection, cat("{\"network_enabled\":", text, "}"));
   if (!saved.ok()) return exchange->respond(error_answer(saved.error()));
@@ -172,8 +178,8 @@ void add_sandbox_routes(RouteList& routes, Services& services) {
   auto add = [&](const char* method, const char* path, Scope scope, void (*handler)(Services&, ExchangePtr)) {
     routes.push_back({method, path, scope, [&services, handler](ExchangePtr x) { handler(services, std::move(x)); }});
   };
-  add("GET", "/api/v1/sandbox/status/", Scope::kRead, status);
-  add("GET", "/api/v1/sandbox/status/:id", Scope::kRead, status);
+  add("GET", "/api/v1/sandbox/status/", Scope::kOwn, status);
+  add("GET", "/api/v1/sandbox/status/:id", Scope::kOwn, status);
   add("POST", "/api/v1/sandbox/kill/", Scope::kRun, kill);
   add("POST", "/api/v1/sandbox/kill/:id", Scope::kRun, kill);
   add("POST", "/api/v1/executions/:id/kill", Scope::kRun, kill);

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "server/rest/errors.h"
+#include "server/rest/result_json.h"
 
 namespace hotcell::server {
 
@@ -41,13 +42,21 @@ class UpdateStream : public std::enable_shared_from_this<UpdateStream> {
  private:
   void tell(const Update& update) {
     if (!exchange_) return;
-    if (!exchange_->write(line_of(update))) {
+    if (!exchange_->write(update.type == "done" ? line_of(told_end(update)) : line_of(update))) {
       services_.metrics.reader_dropped();
       return give_up();
     }
     if (update.type != "done") return;
     exchange_->finish();
     over();
+  }
+
+  // What a crash ended has no result in the history, only how it ended: the same words as its status has.
+  Update told_end(const Update& update) {
+    Update out = update;
+    if (auto data = trim(out.data); !data.empty() && data != "{}") return out;
+    if (auto record = services_.executions.find(id_); record && record->ended_already()) out.data = result_text(services_, *record);
+    return out;
   }
 
   std::string line_of(const Update& update) const {
