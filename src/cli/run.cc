@@ -115,7 +115,6 @@ class Run {
     prepared_ = std::move(prepared).value();
     if (!prepared_.stopped) return std::nullopt;
     Report report = *std::move(prepared_.stopped);
-    report.notices.insert(report.notices.begin(), job_.about.begin(), job_.about.end());
     pipeline_->complete(std::exchange(prepared_, {}), report);
     pipeline_.reset();
     found_ = inspector_.look(report);
@@ -195,6 +194,12 @@ class Run {
     err_.finish();
   }
 
+  // With what stderr was told before anything ran.
+  std::string as_json(Report report) const {
+    report.notices.insert(report.notices.begin(), job_.about.begin(), job_.about.end());
+    return report_json(report, json_style(), found_);
+  }
+
   int conclude() {
     const int signal = caught_signal();
     if (!result_->ok()) {
@@ -202,13 +207,12 @@ class Run {
       return refuse_run(result_->error(), json_);
     }
     Report& report = result_->value();
-    report.notices.insert(report.notices.begin(), job_.about.begin(), job_.about.end());
     if (pipeline_) pipeline_->complete(std::exchange(prepared_, {}), report);
     if (!found_) look(report);
     audit_findings(parsed_, report, found_, {});
     const int broken = out_.failed() != 0 ? out_.failed() : err_.failed();
     if (json_) {
-      if (int failed = print(report_json(report, json_style(), found_)); failed != 0) return failed;
+      if (int failed = print(as_json(report)); failed != 0) return failed;
     }
     if (signal != 0) return 128 + signal;
     if (broken == EPIPE) return kExitBrokenPipe;
