@@ -76,6 +76,11 @@ struct Overhead {
   bool own_rlimits = false;  // it sets those of the program; its own are then no concern of the policy
 };
 
+// The allowance is no small part of the limit: a program may have that much more than it was given. Up to a quarter it is
+// taken for what tools like these need themselves.
+bool roomy(const Overhead& overhead, const Limits& limits);
+Held held_memory(const Overhead& overhead, const Limits& limits, std::string_view tool);
+
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -25,7 +25,7 @@ class Bwrap final : public Backend {
          p.network.mode == NetworkMode::kProxy ? "no door of ours in its network" : "an empty network of its own"},
         {"syscalls", LayerStatus::kFull, "our filter; denied calls are not recorded"},
         {"processes", LayerStatus::kPartial, "the ceiling is around bubblewrap and the program together"},
-        {"memory", LayerStatus::kFull, "around bubblewrap and the program together"},
+        held_memory(overhead(), p.limits, "bubblewrap"),
         {"cpu", LayerStatus::kFull, "of the whole tree"},
         {"disk", LayerStatus::kPartial, "/tmp by its size, /work by samples"},
         {"identity", LayerStatus::kFull, "its own user namespace"}};

@@ -45,8 +45,7 @@ class Codex final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "codex is not used with the network on"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around codex and the program together"},
-            {"memory", p.limits.address_space ? LayerStatus::kNone : LayerStatus::kFull,
-             p.limits.address_space ? "no limit of the address space: codex itself needs more" : "around codex and the program together"},
+            p.limits.address_space ? Held{"memory", LayerStatus::kNone, "no limit of the address space: codex itself needs more"} : held_memory(overhead(), p.limits, "codex"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/work by samples; /tmp is memory"},
             {"identity", LayerStatus::kFull, "its own user namespace"}};

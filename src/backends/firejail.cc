@@ -51,7 +51,7 @@ class Firejail final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around firejail and the program together"},
-            {"memory", LayerStatus::kFull, "around firejail and the program together"},
+            held_memory(overhead(), p.limits, "firejail"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "by samples"},
             {"identity", LayerStatus::kPartial, "without a namespace: the uid of an unused user where we are root, the caller's own otherwise"}};

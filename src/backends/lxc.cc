@@ -33,7 +33,7 @@ class Lxc final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, "our filter; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around LXC and the program together"},
-            {"memory", LayerStatus::kFull, "around LXC and the program together"},
+            held_memory(overhead(), p.limits, "LXC"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp and /dev/shm by their size, /work by samples"},
             {"identity", LayerStatus::kFull, "a user namespace with one id of the host"}};

@@ -20,7 +20,7 @@ class Nspawn final : public Backend {
             {"network", p.network.mode == NetworkMode::kNone ? LayerStatus::kFull : LayerStatus::kNone, "an empty network of its own"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around nspawn and the program together"},
-            {"memory", LayerStatus::kFull, "around nspawn and the program together"},
+            held_memory(overhead(), p.limits, "nspawn"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp by its size, /work by samples"},
             {"identity", LayerStatus::kFull, "a user namespace of its own"}};

@@ -80,7 +80,7 @@ class Oci final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, f_.guest_kernel ? "a kernel of its own answers, with our filter in it; denied calls are not recorded" : "our filter; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around the runtime and the program together"},
-            {"memory", LayerStatus::kFull, "around the runtime and the program together"},
+            held_memory(overhead(), p.limits, "the runtime"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp and /dev/shm by their size, /work by samples"},
             {"identity", f_.mapped ? LayerStatus::kFull : LayerStatus::kPartial, f_.mapped ? "a user namespace with one id of the host" : "the uid of an unused user, without a namespace"}};

@@ -355,7 +355,10 @@ class ToolLauncher final : public Launcher, public Suspends {
         copy.status = LayerStatus::kPartial;
         copy.detail += cat(", ", backend_.overhead().tasks, " more for the tool");
       }
-      if (layer == Layer::kMemory && backend_.overhead().memory.n > 0) copy.detail += cat(", with ", backend_.overhead().memory.n >> 20, " MiB for the tool");
+      if (layer == Layer::kMemory && backend_.overhead().memory.n > 0) {
+        if (roomy(backend_.overhead(), run.policy.limits)) copy.status = LayerStatus::kPartial;
+        copy.detail += cat(", and files in memory; with ", backend_.overhead().memory.n >> 20, " MiB for the tool", copy.status == LayerStatus::kPartial ? ", of which the program has what is left" : "");
+      }
       r.enforcement.layers.push_back(std::move(copy));
     }
     r.enforcement.layers.push_back({Layer::kDisk, LayerStatus::kPartial, "each file by RLIMIT_FSIZE, /work by samples"});
