@@ -62,7 +62,10 @@ class Bwrap final : public Backend {
         case Shown::Kind::kBind: add({s.read_only ? "--ro-bind" : "--bind", s.source, s.target}); break;
         case Shown::Kind::kLink: add({"--symlink", s.source, s.target}); break;
         case Shown::Kind::kProc: add({"--proc", s.target}); break;
-        case Shown::Kind::kDev: add({"--dev", s.target}); break;
+        case Shown::Kind::kDev:
+          add({"--dev", s.target});
+          if (!r.policy.filesystem.writable_scratch) add({"--remount-ro", s.target});  // /dev/shm is a folder of it
+          break;
         case Shown::Kind::kTmpfs:
           add({"--size", cat(s.size.n), "--tmpfs", s.target});
           if (s.read_only) add({"--remount-ro", s.target});

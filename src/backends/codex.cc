@@ -39,7 +39,10 @@ class Codex final : public Backend {
   std::string installed(const Settings& settings) const override { return find_codex(settings); }
 
   std::vector<Held> judge(const Policy& p) const override {
-    return {{"files", LayerStatus::kPartial, "all of /etc that an ordinary user reads; the workspace is at its place on the host, not at /work"},
+    // Its root is a tmpfs, and so is /tmp, which no permission of its own makes read-only.
+    bool nowhere = !p.filesystem.writable_scratch;
+    return {{"files", nowhere ? LayerStatus::kNone : LayerStatus::kPartial,
+             nowhere ? "a program can always write in its /tmp" : "all of /etc that an ordinary user reads; the workspace is at its place on the host, not at /work"},
             {"deny", p.filesystem.deny.empty() ? LayerStatus::kFull : LayerStatus::kNone, "no masks for names that may not exist yet"},
             {"network", p.network.mode == NetworkMode::kNone ? LayerStatus::kFull : LayerStatus::kNone,
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "codex is not used with the network on"},
@@ -60,6 +63,8 @@ class Codex final : public Backend {
     std::string config = "[permissions.hotcell.filesystem]\n\":minimal\" = \"read\"\n";
     auto show = [&](std::string_view path, bool read_only) { config += cat(quoted(path), " = ", read_only ? "\"read\"\n" : "\"write\"\n"); };
     for (const auto& s : shown) {
+      // Its words are taken for those of the workspace, which is elsewhere.
+      if (s.target.starts_with("/work/")) return make_error(ErrorCode::kUnsupported, cat("backend codex cannot show ", printable(s.target), ": /work is the workspace"));
       bool own_place = s.kind == Shown::Kind::kBind && s.source == s.target;
       if (own_place) show(s.target, s.read_only);
       else if (s.kind == Shown::Kind::kBind && s.target == "/work") show(r.workspace, s.read_only);

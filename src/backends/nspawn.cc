@@ -51,6 +51,7 @@ class Nspawn final : public Backend {
       if (s.kind == Shown::Kind::kBind) add({cat(s.read_only ? "--bind-ro=" : "--bind=", quote(s.source), ":", quote(s.target))});
       if (s.kind == Shown::Kind::kTmpfs) add({cat("--tmpfs=", s.target, ":mode=1777,", tmpfs_room(s.size), s.read_only ? ",ro" : "")});
     }
+    if (!r.policy.filesystem.writable_scratch) add({"--tmpfs=/dev/shm:mode=1777,size=4k,ro"});  // it brings one that can be written
     // It mounts both, and the program has no use for them. It fills them all the same: folders of root.
     add({"--tmpfs=/sys:mode=700,size=64k", "--tmpfs=/run:mode=711,size=64k", "--tmpfs=/run/host:mode=711,size=64k"});
     for (const auto& [k, v] : r.env) add({cat("--setenv=", k, "=", v)});

@@ -281,7 +281,7 @@ class Oci final : public Backend {
         case Shown::Kind::kDev:
           mount(w, "/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=64k"});
           mount(w, "/dev/pts", "devpts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"});
-          mount(w, "/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", cat("size=", r.policy.limits.disk.n), names(r.policy.limits.disk)});
+          mount(w, "/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", cat("size=", r.policy.limits.disk.n), names(r.policy.limits.disk), r.policy.filesystem.writable_scratch ? "rw" : "ro"});
           break;
         case Shown::Kind::kTmpfs:
           mount(w, s.target, "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777", cat("size=", s.size.n), names(s.size), s.read_only ? "ro" : "rw"});
