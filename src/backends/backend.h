@@ -51,7 +51,7 @@ struct ToolRequest {
 
 // Something that is made below the scratch folder before the tool runs.
 struct Piece {
-  enum class Kind : std::uint8_t { kFile, kFolder, kLink };
+  enum class Kind : std::uint8_t { kFile, kFolder, kLink, kFifo };
   std::string name;
   std::string bytes;       // of a link: what it says
   Kind kind = Kind::kFile;

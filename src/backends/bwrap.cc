@@ -58,6 +58,10 @@ class Bwrap final : public Backend {
     add({"--uid", cat(r.policy.uid), "--gid", cat(r.policy.gid), "--hostname", "cell"});
     add({"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv", "--seccomp", "9"});
     TRY_SET(auto shown, view_sealed(r));
+    if (r.base != r.scratch) {
+      show_own_seal(r, shown);
+      for (auto& piece : own_seal_pieces()) out.pieces.push_back(std::move(piece));
+    }
     for (const auto& s : shown) switch (s.kind) {
         case Shown::Kind::kBind: add({s.read_only ? "--ro-bind" : "--bind", s.source, s.target}); break;
         case Shown::Kind::kLink: add({"--symlink", s.source, s.target}); break;

@@ -82,7 +82,7 @@ class Codex final : public Backend {
     out.argv = {"/usr/bin/env", cat("HOME=", home), cat("CODEX_HOME=", home), cat("TMPDIR=", home, "-tmp"), "/usr/bin/prlimit",
                 cat("--nofile=", std::max<std::uint32_t>(r.policy.limits.open_files, 64)), cat("--fsize=", r.policy.limits.disk.n), "--core=0", "--",
                 r.tool, r.settings.get("codex.subcommand"), "-P", "hotcell", "-C", moved(r.request.workdir.empty() ? "/work" : r.request.workdir), "--",
-                cat(sealed, kSealed[0]), cat(sealed, kSealed[1]), "/usr/bin/env", "-i"};
+                cat(sealed, kSealed[0]), "--watch", cat(sealed, kSealed[1]), "/usr/bin/env", "-i"};
     for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", moved(v)));
     for (const auto& w : r.request.argv) out.argv.push_back(moved(w));
     // It makes this folder whatever TMPDIR says. One that somebody uses is not empty.

@@ -92,7 +92,7 @@ class Lxc final : public Backend {
     set("mount.auto", "proc:mixed");
     for (const auto& s : shown) {
       std::string target = field(std::string_view(s.target).substr(1));
-      if (s.kind == Shown::Kind::kBind) set("mount.entry", cat(field(s.source), " ", target, " none bind,nosuid,nodev,", s.read_only ? "ro" : "rw", " 0 0"));
+      if (s.kind == Shown::Kind::kBind) set("mount.entry", cat(field(s.source), " ", target, " none bind,nosuid,nodev,", s.read_only ? "ro" : "rw", s.folder ? ",create=dir" : ",create=file", " 0 0"));
       if (s.kind == Shown::Kind::kTmpfs) set("mount.entry", cat("tmpfs ", target, " tmpfs nosuid,nodev,mode=1777,", tmpfs_room(s.size), s.read_only ? ",ro" : "", " 0 0"));
       if (s.kind == Shown::Kind::kDev) set("mount.entry", cat("tmpfs dev/shm tmpfs nosuid,nodev,noexec,mode=1777,create=dir,", tmpfs_room(p.limits.disk), p.filesystem.writable_scratch ? "" : ",ro", " 0 0"));
     }

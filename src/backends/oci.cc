@@ -109,8 +109,12 @@ class Oci final : public Backend {
     }
     if (!f_.mapped) {
       TRY_SET(auto sealed, sealed_pieces(r));
-      for (auto& piece : sealed) out.pieces.push_back(std::move(piece));
+      // gVisor opens no pipe of the host's for its guest, and what is open could not be kept.
+      for (auto& piece : sealed)
+        if (piece.kind != Piece::Kind::kFifo) out.pieces.push_back(std::move(piece));
     }
+    if (own_seal(r))
+      for (auto& piece : own_seal_pieces()) out.pieces.push_back(std::move(piece));
     TRY_SET(std::string config, config_json(r));
     out.pieces.push_back({"bundle/config.json", std::move(config)});
     if (f_.guest_kernel) out.pieces.push_back({"none", "", Piece::Kind::kFile, 0});
@@ -148,6 +152,8 @@ class Oci final : public Backend {
   // What a runtime of another name wants is what the specification says; these two want more.
   bool is_crun(const ToolRequest& r) const { return f_.name == "crun" || (named() && base_name(r.tool).starts_with("crun")); }
   bool has_group(const ToolRequest& r) const { return f_.name == "runc" || (named() && base_name(r.tool).starts_with("runc")); }
+
+  bool own_seal(const ToolRequest& r) const { return f_.mapped && !r.base.empty(); }
 
   static Result<std::vector<Shown>> shown_of(const ToolRequest& r) {
     TRY_SET(std::string root, oci_root(r.settings));
@@ -276,6 +282,7 @@ class Oci final : public Backend {
 
   Result<void> mounts(JsonWriter& w, const ToolRequest& r) const {
     TRY_SET(auto shown, shown_of(r));
+    if (own_seal(r)) show_own_seal(r, shown);
     for (const auto& s : shown) switch (s.kind) {
         case Shown::Kind::kProc: mount(w, "/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}); break;
         case Shown::Kind::kDev:
