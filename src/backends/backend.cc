@@ -82,6 +82,14 @@ std::vector<Held> unheld(const Backend& backend, const Policy& policy, const std
   return out;
 }
 
+bool roomy(const Overhead& overhead, const Limits& limits) { return overhead.memory.n > limits.memory.n / 4; }
+
+Held held_memory(const Overhead& overhead, const Limits& limits, std::string_view tool) {
+  std::string detail = cat("around ", tool, " and the program together");
+  if (!roomy(overhead, limits)) return {"memory", LayerStatus::kFull, std::move(detail)};
+  return {"memory", LayerStatus::kPartial, cat(detail, ", with ", overhead.memory.n >> 20, " MiB more for ", tool, ", of which the program has what is left")};
+}
+
 std::vector<Held> judge_own(std::string_view name, const Policy& p) {
   const auto none = LayerStatus::kNone, partial = LayerStatus::kPartial, full = LayerStatus::kFull;
   const bool root = ::geteuid() == 0;

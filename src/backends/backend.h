@@ -51,7 +51,7 @@ struct ToolRequest {
 
 // Something that is made below the scratch folder before the tool runs.
 struct Piece {
-  enum class Kind : std::uint8_t { kFile, kFolder, kLink };
+  enum class Kind : std::uint8_t { kFile, kFolder, kLink, kFifo };
   std::string name;
   std::string bytes;       // of a link: what it says
   Kind kind = Kind::kFile;
@@ -75,6 +75,11 @@ struct Overhead {
   std::uint32_t tasks = 4;
   bool own_rlimits = false;  // it sets those of the program; its own are then no concern of the policy
 };
+
+// The allowance is no small part of the limit: a program may have that much more than it was given. Up to a quarter it is
+// taken for what tools like these need themselves.
+bool roomy(const Overhead& overhead, const Limits& limits);
+Held held_memory(const Overhead& overhead, const Limits& limits, std::string_view tool);
 
 class Backend {
  public:

@@ -25,7 +25,7 @@ class Bwrap final : public Backend {
          p.network.mode == NetworkMode::kProxy ? "no door of ours in its network" : "an empty network of its own"},
         {"syscalls", LayerStatus::kFull, "our filter; denied calls are not recorded"},
         {"processes", LayerStatus::kPartial, "the ceiling is around bubblewrap and the program together"},
-        {"memory", LayerStatus::kFull, "around bubblewrap and the program together"},
+        held_memory(overhead(), p.limits, "bubblewrap"),
         {"cpu", LayerStatus::kFull, "of the whole tree"},
         {"disk", LayerStatus::kPartial, "/tmp by its size, /work by samples"},
         {"identity", LayerStatus::kFull, "its own user namespace"}};
@@ -58,11 +58,18 @@ class Bwrap final : public Backend {
     add({"--uid", cat(r.policy.uid), "--gid", cat(r.policy.gid), "--hostname", "cell"});
     add({"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv", "--seccomp", "9"});
     TRY_SET(auto shown, view_sealed(r));
+    if (r.base != r.scratch) {
+      show_own_seal(r, shown);
+      for (auto& piece : own_seal_pieces()) out.pieces.push_back(std::move(piece));
+    }
     for (const auto& s : shown) switch (s.kind) {
         case Shown::Kind::kBind: add({s.read_only ? "--ro-bind" : "--bind", s.source, s.target}); break;
         case Shown::Kind::kLink: add({"--symlink", s.source, s.target}); break;
         case Shown::Kind::kProc: add({"--proc", s.target}); break;
-        case Shown::Kind::kDev: add({"--dev", s.target}); break;
+        case Shown::Kind::kDev:
+          add({"--dev", s.target});
+          if (!r.policy.filesystem.writable_scratch) add({"--remount-ro", s.target});  // /dev/shm is a folder of it
+          break;
         case Shown::Kind::kTmpfs:
           add({"--size", cat(s.size.n), "--tmpfs", s.target});
           if (s.read_only) add({"--remount-ro", s.target});

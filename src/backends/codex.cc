@@ -39,14 +39,16 @@ class Codex final : public Backend {
   std::string installed(const Settings& settings) const override { return find_codex(settings); }
 
   std::vector<Held> judge(const Policy& p) const override {
-    return {{"files", LayerStatus::kPartial, "all of /etc that an ordinary user reads; the workspace is at its place on the host, not at /work"},
+    // Its root is a tmpfs, and so is /tmp, which no permission of its own makes read-only.
+    bool nowhere = !p.filesystem.writable_scratch;
+    return {{"files", nowhere ? LayerStatus::kNone : LayerStatus::kPartial,
+             nowhere ? "a program can always write in its /tmp" : "all of /etc that an ordinary user reads; the workspace is at its place on the host, not at /work"},
             {"deny", p.filesystem.deny.empty() ? LayerStatus::kFull : LayerStatus::kNone, "no masks for names that may not exist yet"},
             {"network", p.network.mode == NetworkMode::kNone ? LayerStatus::kFull : LayerStatus::kNone,
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "codex is not used with the network on"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around codex and the program together"},
-            {"memory", p.limits.address_space ? LayerStatus::kNone : LayerStatus::kFull,
-             p.limits.address_space ? "no limit of the address space: codex itself needs more" : "around codex and the program together"},
+            p.limits.address_space ? Held{"memory", LayerStatus::kNone, "no limit of the address space: codex itself needs more"} : held_memory(overhead(), p.limits, "codex"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/work by samples; /tmp is memory"},
             {"identity", LayerStatus::kFull, "its own user namespace"}};
@@ -61,6 +63,8 @@ class Codex final : public Backend {
     std::string config = "[permissions.hotcell.filesystem]\n\":minimal\" = \"read\"\n";
     auto show = [&](std::string_view path, bool read_only) { config += cat(quoted(path), " = ", read_only ? "\"read\"\n" : "\"write\"\n"); };
     for (const auto& s : shown) {
+      // Its words are taken for those of the workspace, which is elsewhere.
+      if (s.target.starts_with("/work/")) return make_error(ErrorCode::kUnsupported, cat("backend codex cannot show ", printable(s.target), ": /work is the workspace"));
       bool own_place = s.kind == Shown::Kind::kBind && s.source == s.target;
       if (own_place) show(s.target, s.read_only);
       else if (s.kind == Shown::Kind::kBind && s.target == "/work") show(r.workspace, s.read_only);
@@ -78,7 +82,7 @@ class Codex final : public Backend {
     out.argv = {"/usr/bin/env", cat("HOME=", home), cat("CODEX_HOME=", home), cat("TMPDIR=", home, "-tmp"), "/usr/bin/prlimit",
                 cat("--nofile=", std::max<std::uint32_t>(r.policy.limits.open_files, 64)), cat("--fsize=", r.policy.limits.disk.n), "--core=0", "--",
                 r.tool, r.settings.get("codex.subcommand"), "-P", "hotcell", "-C", moved(r.request.workdir.empty() ? "/work" : r.request.workdir), "--",
-                cat(sealed, kSealed[0]), cat(sealed, kSealed[1]), "/usr/bin/env", "-i"};
+                cat(sealed, kSealed[0]), "--watch", cat(sealed, kSealed[1]), "/usr/bin/env", "-i"};
     for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", moved(v)));
     for (const auto& w : r.request.argv) out.argv.push_back(moved(w));
     // It makes this folder whatever TMPDIR says. One that somebody uses is not empty.

@@ -31,9 +31,16 @@ Result<std::string> filter_bytes(const Policy& p) {
 
 Result<std::vector<Piece>> seal_pieces(const Policy& policy) {
   TRY_SET(std::string filter, filter_bytes(policy));
-  std::string seal(hotcell_seal_begin, static_cast<std::size_t>(hotcell_seal_end - hotcell_seal_begin));
-  return std::vector<Piece>{{cat("sealed", kSealed[0]), std::move(seal), Piece::Kind::kFile, 0755}, {cat("sealed", kSealed[1]), std::move(filter)}};
+  return std::vector<Piece>{seal_piece(), {cat("sealed", kSealed[1]), std::move(filter)}, told_piece()};
 }
+
+Piece seal_piece() {
+  return {cat("sealed", kSealed[0]), std::string(hotcell_seal_begin, static_cast<std::size_t>(hotcell_seal_end - hotcell_seal_begin)), Piece::Kind::kFile, 0755};
+}
+
+// It is shown on read-only mounts, where a pipe can be written all the same and its mode cannot be changed; it holds nothing when the run is
+// over. What a program writes there itself is a word about nobody but itself.
+Piece told_piece() { return {std::string(kToldPiece), "", Piece::Kind::kFifo, 0622}; }
 
 Piece wait_piece(std::string_view prefix) {
   return {cat(prefix, kWait), std::string(hotcell_wait_begin, static_cast<std::size_t>(hotcell_wait_end - hotcell_wait_begin)), Piece::Kind::kFile, 0755};

@@ -51,7 +51,7 @@ class Firejail final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around firejail and the program together"},
-            {"memory", LayerStatus::kFull, "around firejail and the program together"},
+            held_memory(overhead(), p.limits, "firejail"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "by samples"},
             {"identity", LayerStatus::kPartial, "without a namespace: the uid of an unused user where we are root, the caller's own otherwise"}};
@@ -78,6 +78,8 @@ class Firejail final : public Backend {
     hide(a, home, r.privileged);
     a.emplace_back("--read-only=/");
     if (r.policy.filesystem.writable_scratch) a.insert(a.end(), {cat("--read-write=", home), "--read-write=/tmp"});
+    // What is mounted below the root is none of its business.
+    else a.insert(a.end(), {cat("--read-only=", home), "--read-only=/tmp", "--read-only=/dev/shm"});
     a.insert(a.end(), {cat("--read-only=", sealed), "--", cat(sealed, kSealed[0]), "--watch", cat(sealed, kSealed[1]), "/usr/bin/env", "-i", "-C",
                        moved(r.request.workdir.empty() ? "/work" : r.request.workdir)});
     for (const auto& [k, v] : r.env) a.push_back(cat(k, "=", moved(v)));

@@ -33,7 +33,7 @@ class Lxc final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, "our filter; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around LXC and the program together"},
-            {"memory", LayerStatus::kFull, "around LXC and the program together"},
+            held_memory(overhead(), p.limits, "LXC"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp and /dev/shm by their size, /work by samples"},
             {"identity", LayerStatus::kFull, "a user namespace with one id of the host"}};
@@ -92,9 +92,9 @@ class Lxc final : public Backend {
     set("mount.auto", "proc:mixed");
     for (const auto& s : shown) {
       std::string target = field(std::string_view(s.target).substr(1));
-      if (s.kind == Shown::Kind::kBind) set("mount.entry", cat(field(s.source), " ", target, " none bind,nosuid,nodev,", s.read_only ? "ro" : "rw", " 0 0"));
+      if (s.kind == Shown::Kind::kBind) set("mount.entry", cat(field(s.source), " ", target, " none bind,nosuid,nodev,", s.read_only ? "ro" : "rw", s.folder ? ",create=dir" : ",create=file", " 0 0"));
       if (s.kind == Shown::Kind::kTmpfs) set("mount.entry", cat("tmpfs ", target, " tmpfs nosuid,nodev,mode=1777,", tmpfs_room(s.size), s.read_only ? ",ro" : "", " 0 0"));
-      if (s.kind == Shown::Kind::kDev) set("mount.entry", cat("tmpfs dev/shm tmpfs nosuid,nodev,noexec,mode=1777,create=dir,", tmpfs_room(p.limits.disk), " 0 0"));
+      if (s.kind == Shown::Kind::kDev) set("mount.entry", cat("tmpfs dev/shm tmpfs nosuid,nodev,noexec,mode=1777,create=dir,", tmpfs_room(p.limits.disk), p.filesystem.writable_scratch ? "" : ",ro", " 0 0"));
     }
     for (auto path : kMasked)
       if (path.starts_with("/proc/")) set("mount.entry", cat("/dev/null ", path.substr(1), " none bind,ro,optional 0 0"));

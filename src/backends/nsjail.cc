@@ -21,7 +21,7 @@ class Nsjail final : public Backend {
             {"network", off ? LayerStatus::kFull : LayerStatus::kNone, off ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around nsjail and the program together"},
-            {"memory", LayerStatus::kFull, "around nsjail and the program together"},
+            held_memory(overhead(), p.limits, "nsjail"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp by its size, /work by samples"},
             {"identity", LayerStatus::kFull, "its own user namespace"}};

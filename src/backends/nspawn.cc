@@ -20,7 +20,7 @@ class Nspawn final : public Backend {
             {"network", p.network.mode == NetworkMode::kNone ? LayerStatus::kFull : LayerStatus::kNone, "an empty network of its own"},
             {"syscalls", LayerStatus::kFull, "our filter behind its own; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around nspawn and the program together"},
-            {"memory", LayerStatus::kFull, "around nspawn and the program together"},
+            held_memory(overhead(), p.limits, "nspawn"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp by its size, /work by samples"},
             {"identity", LayerStatus::kFull, "a user namespace of its own"}};
@@ -51,6 +51,7 @@ class Nspawn final : public Backend {
       if (s.kind == Shown::Kind::kBind) add({cat(s.read_only ? "--bind-ro=" : "--bind=", quote(s.source), ":", quote(s.target))});
       if (s.kind == Shown::Kind::kTmpfs) add({cat("--tmpfs=", s.target, ":mode=1777,", tmpfs_room(s.size), s.read_only ? ",ro" : "")});
     }
+    if (!r.policy.filesystem.writable_scratch) add({"--tmpfs=/dev/shm:mode=1777,size=4k,ro"});  // it brings one that can be written
     // It mounts both, and the program has no use for them. It fills them all the same: folders of root.
     add({"--tmpfs=/sys:mode=700,size=64k", "--tmpfs=/run:mode=711,size=64k", "--tmpfs=/run/host:mode=711,size=64k"});
     for (const auto& [k, v] : r.env) add({cat("--setenv=", k, "=", v)});

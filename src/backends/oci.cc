@@ -80,7 +80,7 @@ class Oci final : public Backend {
              p.network.mode == NetworkMode::kNone ? "an empty network of its own" : "no door of ours in its network"},
             {"syscalls", LayerStatus::kFull, f_.guest_kernel ? "a kernel of its own answers, with our filter in it; denied calls are not recorded" : "our filter; denied calls are not recorded"},
             {"processes", LayerStatus::kPartial, "the ceiling is around the runtime and the program together"},
-            {"memory", LayerStatus::kFull, "around the runtime and the program together"},
+            held_memory(overhead(), p.limits, "the runtime"),
             {"cpu", LayerStatus::kFull, "of the whole tree"},
             {"disk", LayerStatus::kPartial, "/tmp and /dev/shm by their size, /work by samples"},
             {"identity", f_.mapped ? LayerStatus::kFull : LayerStatus::kPartial, f_.mapped ? "a user namespace with one id of the host" : "the uid of an unused user, without a namespace"}};
@@ -109,8 +109,12 @@ class Oci final : public Backend {
     }
     if (!f_.mapped) {
       TRY_SET(auto sealed, sealed_pieces(r));
-      for (auto& piece : sealed) out.pieces.push_back(std::move(piece));
+      // gVisor opens no pipe of the host's for its guest, and what is open could not be kept.
+      for (auto& piece : sealed)
+        if (piece.kind != Piece::Kind::kFifo) out.pieces.push_back(std::move(piece));
     }
+    if (own_seal(r))
+      for (auto& piece : own_seal_pieces()) out.pieces.push_back(std::move(piece));
     TRY_SET(std::string config, config_json(r));
     out.pieces.push_back({"bundle/config.json", std::move(config)});
     if (f_.guest_kernel) out.pieces.push_back({"none", "", Piece::Kind::kFile, 0});
@@ -148,6 +152,8 @@ class Oci final : public Backend {
   // What a runtime of another name wants is what the specification says; these two want more.
   bool is_crun(const ToolRequest& r) const { return f_.name == "crun" || (named() && base_name(r.tool).starts_with("crun")); }
   bool has_group(const ToolRequest& r) const { return f_.name == "runc" || (named() && base_name(r.tool).starts_with("runc")); }
+
+  bool own_seal(const ToolRequest& r) const { return f_.mapped && !r.base.empty(); }
 
   static Result<std::vector<Shown>> shown_of(const ToolRequest& r) {
     TRY_SET(std::string root, oci_root(r.settings));
@@ -276,12 +282,13 @@ class Oci final : public Backend {
 
   Result<void> mounts(JsonWriter& w, const ToolRequest& r) const {
     TRY_SET(auto shown, shown_of(r));
+    if (own_seal(r)) show_own_seal(r, shown);
     for (const auto& s : shown) switch (s.kind) {
         case Shown::Kind::kProc: mount(w, "/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}); break;
         case Shown::Kind::kDev:
           mount(w, "/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=64k"});
           mount(w, "/dev/pts", "devpts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"});
-          mount(w, "/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", cat("size=", r.policy.limits.disk.n), names(r.policy.limits.disk)});
+          mount(w, "/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", cat("size=", r.policy.limits.disk.n), names(r.policy.limits.disk), r.policy.filesystem.writable_scratch ? "rw" : "ro"});
           break;
         case Shown::Kind::kTmpfs:
           mount(w, s.target, "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777", cat("size=", s.size.n), names(s.size), s.read_only ? "ro" : "rw"});

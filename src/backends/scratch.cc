@@ -86,6 +86,9 @@ Result<void> write_pieces(const std::string& folder, const std::vector<Piece>& p
       case Piece::Kind::kLink:
         if (::symlink(p.bytes.c_str(), path.c_str()) < 0 && errno != EEXIST) return errno_error(path, errno);
         break;
+      case Piece::Kind::kFifo:
+        if ((::mkfifo(path.c_str(), 0600) < 0 && errno != EEXIST) || ::chmod(path.c_str(), p.mode) < 0) return errno_error(path, errno);
+        break;
       case Piece::Kind::kFile: {
         TRY_SET(sys::Fd file, sys::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
         TRY(sys::write_all(file.get(), p.bytes));

@@ -15,6 +15,7 @@
 #include "backends/kept.h"
 #include "backends/leavings.h"
 #include "backends/platform.h"
+#include "backends/told.h"
 #include "backends/tool_run.h"
 #include "backends/view.h"
 #include "backends/vm.h"
@@ -251,6 +252,7 @@ class ToolLauncher final : public Launcher, public Suspends {
     }
     TRY_SET(ToolPlan plan, backend_.plan(asked));
     TRY(run.scratch.write(plan.pieces));
+    run.told = open_told(run.scratch);
     run.after = std::move(plan.after);
     run.state = std::move(plan.state);
     run.group = std::move(plan.group);
@@ -299,6 +301,10 @@ class ToolLauncher final : public Launcher, public Suspends {
 
   void finish(ToolRun& run, const std::vector<LayerReport>& walls, RunId id, Result<Report> report) {
     live_.erase(id);
+    std::optional<Told> told;
+    if (run.told.valid() && told_by_number()) told = take_told(run.told.get());
+    run.told.reset();
+    if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason)) report = never_began(report.value());
     if (report.ok()) {
       Report& r = report.value();
       if (!run.kept_in.empty()) {
@@ -311,12 +317,7 @@ class ToolLauncher final : public Launcher, public Suspends {
         r.verdict = {ExitReason::kDisk, std::nullopt, SIGKILL};
         r.error = "the workspace is larger than the disk limit";
       }
-      // Shells and containers tell of a signal as 128 + its number.
-      if (r.verdict.reason == ExitReason::kExited && r.verdict.exit_code && *r.verdict.exit_code > 128 && *r.verdict.exit_code <= 128 + 64 && told_by_number()) {
-        r.verdict.signal = *r.verdict.exit_code - 128;
-        r.verdict.exit_code.reset();
-        r.verdict.reason = r.verdict.signal == SIGSYS ? ExitReason::kPolicy : ExitReason::kSignal;
-      }
+      if (told_by_number()) name_the_end(r.verdict, told);
       // A tool may have put the program into a group below ours: what is killed there is not told here, but counted.
       if (r.verdict.signal == SIGKILL && r.verdict.reason == ExitReason::kSignal && r.usage.memory_peak.n >= run.policy.limits.memory.n)
         r.verdict.reason = ExitReason::kMemory;
@@ -330,6 +331,14 @@ class ToolLauncher final : public Launcher, public Suspends {
     if (!run.group.empty() && remove_group_everywhere(run.group)) run.group.clear();
     folders_.leave({std::move(run.ids), std::move(run.root_ids), std::move(run.scratch), std::move(run.group)});
     run.done(id, std::move(report));
+  }
+
+  static bool by_itself(ExitReason reason) { return reason == ExitReason::kExited || reason == ExitReason::kSignal || reason == ExitReason::kPolicy; }
+
+  // What the tool answers is then no word of the program's.
+  Error never_began(const Report& r) const {
+    return make_error(ErrorCode::kIo, cat("backend ", backend_.name(), " ended with ", r.verdict.exit_code ? cat("exit code ", *r.verdict.exit_code) : cat("signal ", r.verdict.signal.value_or(0)),
+                                          " before the program was started: ", last_words(r.err)));
   }
 
   static bool nothing_in(const std::string& folder) {
@@ -355,7 +364,10 @@ class ToolLauncher final : public Launcher, public Suspends {
         copy.status = LayerStatus::kPartial;
         copy.detail += cat(", ", backend_.overhead().tasks, " more for the tool");
       }
-      if (layer == Layer::kMemory && backend_.overhead().memory.n > 0) copy.detail += cat(", with ", backend_.overhead().memory.n >> 20, " MiB for the tool");
+      if (layer == Layer::kMemory && backend_.overhead().memory.n > 0) {
+        if (roomy(backend_.overhead(), run.policy.limits)) copy.status = LayerStatus::kPartial;
+        copy.detail += cat(", and files in memory; with ", backend_.overhead().memory.n >> 20, " MiB for the tool", copy.status == LayerStatus::kPartial ? ", of which the program has what is left" : "");
+      }
       r.enforcement.layers.push_back(std::move(copy));
     }
     r.enforcement.layers.push_back({Layer::kDisk, LayerStatus::kPartial, "each file by RLIMIT_FSIZE, /work by samples"});

@@ -19,6 +19,7 @@ struct ToolRun {
   std::string state;   // what the tool knows of living containers; an empty folder needs no `after`
   std::string group;
   std::vector<std::string> suspend;
+  sys::Fd told;            // what the seal says (told.h)
   std::string tool;        // which file started it (tool_identity)
   std::string kept_in;     // it was suspended into this folder
   std::string broken;      // we have failed it: there is no verdict

@@ -27,6 +27,13 @@ Result<std::string> filter_bytes(const Policy& policy);
 // scratch/sealed. view_sealed (view.h) shows them as /.hotcell.
 Result<std::vector<Piece>> seal_pieces(const Policy& policy);
 inline constexpr std::string_view kSealFolder = "sealed/.hotcell";
+inline constexpr std::string_view kSealTarget = "/.hotcell";
+Piece seal_piece();
+// A pipe in there by which the seal says that it has come so far, and how the program ended (told.h).
+inline constexpr std::string_view kToldPiece = "sealed/.hotcell/told";
+Piece told_piece();
+// Where this pipe is there too, the seal waits until it is open at our end.
+inline constexpr std::string_view kGoPiece = "sealed/.hotcell/go";
 // For what is started ahead: the program that waits for its orders, below `prefix`, and its name in the root it sees.
 Piece wait_piece(std::string_view prefix);
 inline constexpr std::string_view kWait = "/.hotcell/wait";

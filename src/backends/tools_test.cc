@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 
 #include "backends/posture.h"
 #include "backends/probe.h"
+#include "backends/scratch.h"
+#include "backends/told.h"
 #include "backends/tool_launcher.h"
 #include "backends/tools.h"
 #include "backends/walls.h"
@@ -77,7 +80,90 @@ TEST(Bwrap, StrictWritesNowhere) {
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(has_run(plan.value().argv, {"--ro-bind", "/s/work", "/work"}));
   EXPECT_TRUE(has_run(plan.value().argv, {"--remount-ro", "/tmp"}));
+  EXPECT_TRUE(has_run(plan.value().argv, {"--dev", "/dev", "--remount-ro", "/dev"})) << "/dev/shm";
   EXPECT_EQ(std::count(plan.value().argv.begin(), plan.value().argv.end(), "--bind"), 0);
+}
+
+TEST(Codex, WhatItsRootCannotHoldIsRefused) {
+  auto files = [](const Policy& policy) {
+    for (const auto& h : codex()->judge(policy))
+      if (h.statement == "files") return h.status;
+    return LayerStatus::kFull;
+  };
+  EXPECT_EQ(files(default_policy()), LayerStatus::kPartial);
+  EXPECT_EQ(files(strict_policy()), LayerStatus::kNone) << "its /tmp can be written, whatever it is told";
+}
+
+TEST(Lxc, MakesThePlacesThatStandOnWhatItHasMountedBefore) {
+  Policy policy = default_policy();
+  policy.filesystem.grants.push_back({"/usr/bin", Access::kRead, ""});
+  policy.filesystem.grants.push_back({"/usr/bin/env", Access::kRead, ""});
+  auto plan = plan_tool(*lxc(), policy, request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  auto conf = std::find_if(plan.value().pieces.begin(), plan.value().pieces.end(), [](const Piece& p) { return p.name == "lxc.conf"; });
+  ASSERT_NE(conf, plan.value().pieces.end());
+  EXPECT_NE(conf->bytes.find("/usr/bin usr/bin none bind,nosuid,nodev,ro,create=dir 0 0"), std::string::npos) << conf->bytes;
+  EXPECT_NE(conf->bytes.find(" usr/bin/env none bind,nosuid,nodev,ro,create=file 0 0"), std::string::npos) << conf->bytes;
+}
+
+TEST(Told, ASignalAndAnExitCodeOfTheSameNumberAreTwoThings) {
+  auto end = [](int code, std::optional<Told> told) {
+    Verdict v{ExitReason::kExited, code, std::nullopt};
+    name_the_end(v, told);
+    return v;
+  };
+  auto same = [](const Verdict& a, const Verdict& b) { return a.reason == b.reason && a.exit_code == b.exit_code && a.signal == b.signal; };
+  const Told exited = read_told(std::string_view("S\0E\x9f", 4)), killed = read_told(std::string_view("S\0K\x1f", 4)), silent = read_told(std::string_view("S\0", 2));
+  EXPECT_TRUE(exited.started);
+  EXPECT_EQ(exited.code, 159);
+  EXPECT_TRUE(same(end(159, exited), {ExitReason::kExited, 159, std::nullopt}));
+  EXPECT_TRUE(same(end(159, killed), {ExitReason::kPolicy, std::nullopt, SIGSYS}));
+  EXPECT_TRUE(same(end(143, read_told(std::string_view("S\0K\x0f", 4))), {ExitReason::kSignal, std::nullopt, SIGTERM}));
+  // The one that would have told was killed itself.
+  EXPECT_TRUE(same(end(137, silent), {ExitReason::kSignal, std::nullopt, SIGKILL}));
+  EXPECT_TRUE(same(end(159, silent), {ExitReason::kExited, 159, std::nullopt}));
+  // A tool whose seal cannot tell: the number is all there is.
+  EXPECT_TRUE(same(end(143, std::nullopt), {ExitReason::kSignal, std::nullopt, SIGTERM}));
+  EXPECT_TRUE(same(end(7, std::nullopt), {ExitReason::kExited, 7, std::nullopt}));
+  EXPECT_FALSE(read_told("").started);
+  EXPECT_FALSE(read_told("E").code.has_value());
+}
+
+TEST(Told, TheSealSaysThatItBeganAndHowItEnded) {
+  auto scratch = Scratch::make(0);
+  ASSERT_TRUE(scratch.ok()) << scratch.error().message;
+  auto pieces = seal_pieces(default_policy());
+  ASSERT_TRUE(pieces.ok());
+  ASSERT_TRUE(scratch.value().write(pieces.value()).ok());
+  sys::Fd fd = open_told(scratch.value());
+  ASSERT_TRUE(fd.valid());
+  const std::string seal = cat(scratch.value().path(), "/sealed/.hotcell/seal");
+  auto said = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {seal, "--watch"});
+    run_quietly(words);
+    return take_told(fd.get());
+  };
+  Told exited = said({"-", "/bin/sh", "-c", "exit 159"}), killed = said({"-", "/bin/sh", "-c", "kill -TERM $$"}), wrong = said({"/no/such/filter", "/bin/true"});
+  EXPECT_TRUE(exited.started);
+  EXPECT_EQ(exited.code, 159);
+  EXPECT_TRUE(killed.started);
+  EXPECT_EQ(killed.signal, SIGTERM);
+  EXPECT_FALSE(wrong.started);
+}
+
+TEST(Memory, AnAllowanceThatIsNoSmallPartOfTheLimitIsTold) {
+  auto memory = [](const Backend& backend, Bytes limit) {
+    Policy policy = default_policy();
+    policy.limits.memory = limit;
+    for (const auto& h : backend.judge(policy))
+      if (h.statement == "memory") return h;
+    return Held{};
+  };
+  EXPECT_EQ(memory(*bwrap(), 64_MiB).status, LayerStatus::kFull);
+  EXPECT_EQ(memory(*runsc(), 64_MiB).status, LayerStatus::kPartial);
+  EXPECT_NE(memory(*runsc(), 64_MiB).detail.find("160 MiB more"), std::string::npos) << memory(*runsc(), 64_MiB).detail;
+  EXPECT_EQ(memory(*codex(), 64_MiB).status, LayerStatus::kPartial);
+  EXPECT_EQ(memory(*runsc(), 4096_MiB).status, LayerStatus::kFull);
 }
 
 TEST(Firejail, TheHostsTreeIsReadOnly) {
@@ -90,6 +176,9 @@ TEST(Firejail, TheHostsTreeIsReadOnly) {
   auto strict = plan_tool(*firejail(), strict_policy(), request_of({"/bin/true"}), "/s", 0);
   ASSERT_TRUE(strict.ok());
   for (const auto& word : strict.value().argv) EXPECT_FALSE(word.starts_with("--read-write")) << word;
+  // What is mounted below / is not reached by the word for /.
+  for (auto word : {"--read-only=/tmp", "--read-only=/dev/shm"}) EXPECT_TRUE(has_run(strict.value().argv, {word})) << word;
+  EXPECT_GE(std::count_if(strict.value().argv.begin(), strict.value().argv.end(), [](const auto& w) { return w.starts_with("--read-only="); }), 5) << "and the workspace";
 }
 
 TEST(Nsjail, ArgumentsSayWhatThePolicySays) {

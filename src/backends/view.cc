@@ -78,9 +78,16 @@ Result<std::vector<Shown>> view(const ToolRequest& r) {
 
 Result<std::vector<Shown>> view_sealed(const ToolRequest& r) {
   TRY_SET(auto out, view(r));
-  out.push_back({Kind::kBind, cat(r.etc.empty() ? r.scratch : r.etc, "/", kSealFolder), "/.hotcell"});
+  out.push_back({Kind::kBind, cat(r.etc.empty() ? r.scratch : r.etc, "/", kSealFolder), std::string(kSealTarget)});
   return out;
 }
+
+void show_own_seal(const ToolRequest& r, std::vector<Shown>& shown) {
+  for (auto& s : shown)
+    if (s.target == kSealTarget) s.source = cat(r.scratch, "/", kSealFolder);
+}
+
+std::vector<Piece> own_seal_pieces() { return {seal_piece(), told_piece()}; }
 
 Result<std::vector<Piece>> sealed_pieces(const ToolRequest& r) {
   TRY_SET(auto out, seal_pieces(r.policy));

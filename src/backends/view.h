@@ -30,6 +30,9 @@ std::uint64_t tmpfs_names(Bytes size);
 Result<std::vector<Shown>> view(const ToolRequest& request);
 // The same, and our seal as /.hotcell (tools.h).
 Result<std::vector<Shown>> view_sealed(const ToolRequest& request);
+// Where the rest is shared with other runs: /.hotcell is the run's own, with the pipe of its seal. The filter is the tool's affair.
+void show_own_seal(const ToolRequest& request, std::vector<Shown>& shown);
+std::vector<Piece> own_seal_pieces();
 // What view_sealed shows of the scratch folder: the made /etc, the seal and its filter.
 Result<std::vector<Piece>> sealed_pieces(const ToolRequest& request);
 // The made /etc, as files below scratch: to be written before.

@@ -102,7 +102,9 @@ Result<Posture> Postures::of(const Backend& backend, const Policy& policy, const
   TRY_SET(auto launcher, open());
   Request request;
   request.argv = posture_command();
-  TRY_SET(Report report, launcher->run(posture_policy(policy, patience), std::move(request)));
+  auto ran = launcher->run(posture_policy(policy, patience), std::move(request));
+  if (!ran.ok() && ran.error().code == ErrorCode::kIo) return make_error(ErrorCode::kUnsupported, cat("backend ", backend.name(), " does not work here: ", ran.error().message));
+  TRY_SET(Report report, std::move(ran));
   if (report.verdict.reason != ExitReason::kExited || report.verdict.exit_code != 0)
     return make_error(ErrorCode::kUnsupported, cat("backend ", backend.name(), " does not work here: ", ended(report, patience)));
   if (known_.size() >= kMostKnown) known_.erase(known_.begin());

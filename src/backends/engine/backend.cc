@@ -34,7 +34,7 @@ class EngineBackend final : public Backend {
     ToolPlan out;
     ToolRequest r = asked;
     if (r.inside == 0) r.inside = r.id;
-    TRY_SET(auto shown, view_sealed(r));
+    TRY_SET(auto shown, engine_view(r, kind_));
     std::string runtime = r.settings.get(cat(name_, ".runtime"));
     ContainerSpec spec{kind_, root_image(empty_root(shown)), runtime, "", false, runtime.starts_with("runsc")};
     TRY_SET(std::string body, container_json(r, spec));

@@ -222,6 +222,32 @@ TEST(EngineContainer, AKernelOfItsOwnGetsTheFilterFromTheSeal) {
   EXPECT_NE(sealed.find(R"("/.hotcell/seal","--watch","/.hotcell/filter","/bin/true")"), std::string::npos) << sealed;
 }
 
+TEST(EngineContainer, EveryPlaceInMemoryHasASize) {
+  Request request;
+  request.argv = {"/bin/true"};
+  auto body = [&](const Policy& policy, EngineKind kind) {
+    ToolRequest asked{policy, request, "/s", "/s/work", "", "", 7};
+    asked.inside = 7;
+    return container_json(asked, {kind, "i", "", "o", false, false}).value();
+  };
+  auto place = [](const std::string& json, const std::string& name) { return json_text(json, {"HostConfig", "Tmpfs", name}).value_or(""); };
+  Policy policy = default_policy();
+  policy.limits.disk = 20_MiB;
+  const std::string podman = body(policy, EngineKind::kPodman), docker = body(policy, EngineKind::kDocker);
+  // Podman mounts these without one where it is told nothing of them.
+  for (auto name : {"/tmp", "/var/tmp", "/run"}) EXPECT_NE(place(podman, name).find("size="), std::string::npos) << name;
+  EXPECT_TRUE(place(podman, "/run").starts_with("ro,")) << place(podman, "/run");
+  EXPECT_NE(place(docker, "/tmp").find("size=20971520"), std::string::npos);
+  EXPECT_EQ(place(docker, "/var/tmp"), "") << "a link to /tmp there";
+  for (auto kind : {EngineKind::kDocker, EngineKind::kPodman}) {
+    EXPECT_EQ(place(body(policy, kind), "/dev/shm"), "") << "the engine's own, by ShmSize";
+    EXPECT_TRUE(place(body(strict_policy(), kind), "/dev/shm").starts_with("ro,"));
+    EXPECT_TRUE(place(body(strict_policy(), kind), "/tmp").starts_with("ro,"));
+  }
+  ToolRequest asked{policy, request, "/s", "/s/work", "", "", 7};
+  for (const auto& s : engine_view(asked, EngineKind::kPodman).value()) EXPECT_FALSE(s.kind == Shown::Kind::kLink && s.target == "/var/tmp") << "it would be mounted over /tmp";
+}
+
 TEST(EngineJson, WhatIsNotThereIsNothing) {
   EXPECT_EQ(json_text(R"({"a":{"b":"c"}})", {"a", "b"}), "c");
   EXPECT_EQ(json_number(R"({"a":7})", {"a"}), 7);

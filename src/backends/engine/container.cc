@@ -93,6 +93,8 @@ Result<void> host_config(JsonWriter& w, const ToolRequest& r, const ContainerSpe
   for (const auto& s : shown)
     if (s.kind == Shown::Kind::kTmpfs) w.field(s.target, std::string_view(cat(s.read_only ? "ro" : "rw", ",exec,nosuid,nodev,mode=1777,", spec.kind == EngineKind::kDocker ? tmpfs_room(s.size) : cat("size=", s.size.n))));
   w.field("/sys", "ro,nosuid,nodev,noexec,mode=0555,size=4096");  // engines show the host's
+  if (!r.policy.filesystem.writable_scratch) w.field("/dev/shm", "ro,nosuid,nodev,noexec,mode=1777,size=4096");
+  if (spec.kind == EngineKind::kPodman) w.field("/run", "ro,nosuid,nodev,noexec,mode=0755,size=4096");
   w.end_object();
   w.key("Mounts");
   w.begin_array();
@@ -128,6 +130,16 @@ std::vector<std::pair<std::string, std::string>> left_out(std::string_view made)
   return out;
 }
 
+Result<std::vector<Shown>> engine_view(const ToolRequest& r, EngineKind kind) {
+  TRY_SET(auto out, view_sealed(r));
+  if (kind == EngineKind::kPodman) {
+    for (auto& s : out)
+      if (s.kind == Shown::Kind::kLink && s.target == "/var/tmp") s = {Shown::Kind::kTmpfs, "", "/var/tmp", !r.policy.filesystem.writable_scratch, true, r.policy.limits.disk};
+    out.push_back({Shown::Kind::kDev, "", "/run"});  // a folder to mount on
+  }
+  return out;
+}
+
 std::string empty_root(const std::vector<Shown>& shown) {
   std::map<std::string, Piece> entries;  // parents sort before what is in them
   auto folders = [&](std::string_view path) {
@@ -158,7 +170,7 @@ Result<std::vector<Piece>> container_pieces(const ToolRequest& r) {
 }
 
 Result<std::string> container_json(const ToolRequest& r, const ContainerSpec& spec) {
-  TRY_SET(auto shown, view_sealed(r));
+  TRY_SET(auto shown, engine_view(r, spec.kind));
   JsonWriter w;
   w.begin_object();
   w.field("Image", std::string_view(spec.image));

@@ -27,6 +27,10 @@ struct EngineRuntime {
 };
 EngineRuntime engine_runtime(std::string_view info, EngineKind kind, const std::string& said);
 
+// What is shown by an engine of this kind. Podman mounts a tmpfs of no size of its own on /run and /var/tmp wherever it is given
+// none: there /var/tmp is a folder and no link to /tmp.
+Result<std::vector<Shown>> engine_view(const ToolRequest& request, EngineKind kind);
+
 // An image without a file: the folders that things are mounted on, and the links among them, as a tar archive.
 std::string empty_root(const std::vector<Shown>& shown);
 // Its name, by what is in it.

@@ -1,5 +1,6 @@
 #include "backends/engine/run.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -9,11 +10,13 @@
 #include <cerrno>
 
 #include "backends/engine/json.h"
+#include "backends/tools.h"
 #include "base/strings.h"
 #include "core/kernel/cgroup_files.h"
 #include "core/launch/collect.h"
 #include "core/launch/workspace.h"
 #include "sys/fd.h"
+#include "sys/file.h"
 
 namespace hotcell::backends {
 namespace {
@@ -59,9 +62,13 @@ Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Set
   asked.inside = asked.id;
   asked.env = program_env(policy_, request_);
   asked.settings = settings;
-  TRY_SET(auto shown, view_sealed(asked));
+  TRY_SET(auto shown, engine_view(asked, kind));
   TRY_SET(auto pieces, container_pieces(asked));
+  // gVisor opens no pipe of the host's for its guest.
+  pieces.push_back({std::string(kGoPiece), "", Piece::Kind::kFifo, 0644});
+  if (own_kernel) std::erase_if(pieces, [](const Piece& p) { return p.kind == Piece::Kind::kFifo; });
   TRY(scratch_.write(pieces));
+  told_fd_ = open_told(scratch_);
   std::string archive = empty_root(shown);
   // An engine's own choice for nothing to read is the host's /dev/null, and gVisor makes what it is given the container's user's.
   input_open_ = own_kernel || !std::holds_alternative<NoStdin>(request_.stdin_source);
@@ -90,6 +97,10 @@ Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Set
   }
   emit("execution.started");
   TRY(read_state());  // its first process, by which its group is found
+  // However short the program is, it has not begun before that.
+  if (!own_kernel) {
+    TRY_SET(go_, sys::open(cat(scratch_.path(), "/", kGoPiece).c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW));
+  }
   return take(std::exchange(stream_.first, {}));
 }
 
@@ -229,16 +240,19 @@ Verdict EngineRun::verdict() const {
   if (ended_for_) return {*ended_for_, std::nullopt, SIGKILL};
   int code = code_.value_or(-1);
   if (code < 0) return {ExitReason::kSandboxError, std::nullopt, std::nullopt};
-  if (code <= 128 || code > 128 + 64) return {ExitReason::kExited, code, std::nullopt};
-  int signal = code - 128;
+  Verdict out{ExitReason::kExited, code, std::nullopt};
+  name_the_end(out, told_);
+  if (!out.signal) return out;
+  int signal = *out.signal;
   bool full = oom_ || usage_.memory_peak.n + (1 << 20) >= policy_.limits.memory.n;
   if (signal == SIGKILL && full) return {ExitReason::kMemory, std::nullopt, signal};
   if (signal == SIGXCPU) return {ExitReason::kTimeoutCpu, std::nullopt, signal};
-  return {signal == SIGSYS ? ExitReason::kPolicy : ExitReason::kSignal, std::nullopt, signal};
+  return out;
 }
 
 Result<Report> EngineRun::finish(std::string_view backend, const std::vector<LayerReport>& walls, std::vector<Denial> waivers) {
   TRY(read_stream());
+  if (told_fd_.valid()) told_ = take_told(told_fd_.get());
   Report r;
   r.id = request_.id;
   r.verdict = verdict();
@@ -249,6 +263,8 @@ Result<Report> EngineRun::finish(std::string_view backend, const std::vector<Lay
   r.err_truncated = err_.truncated();
   r.out = out_.take();
   r.err = err_.take();
+  if (told_ && !told_->started && r.verdict.reason == ExitReason::kExited)
+    return make_error(ErrorCode::kIo, cat("backend ", backend, ": the container ended with exit code ", *r.verdict.exit_code, " before the program was started: ", last_words(r.err)));
   r.start_time = start_wall_;
   r.end_time = std::chrono::system_clock::now();
   r.duration = Clock::now() - started_;

@@ -11,6 +11,7 @@
 #include "backends/engine/group.h"
 #include "backends/engine/http.h"
 #include "backends/scratch.h"
+#include "backends/told.h"
 #include "core/launch/ids.h"
 #include "hotcell/launcher.h"
 #include "hotcell/output_buffer.h"
@@ -55,6 +56,8 @@ class EngineRun {
   Launcher::Done done_;
   Scratch scratch_;
   CellIds ids_;
+  sys::Fd told_fd_, go_;
+  std::optional<Told> told_;             // what the seal said of the end, where it can
   std::string id_;                       // the container's
   EngineStream stream_;
   FrameReader frames_;

@@ -2,7 +2,8 @@
 // that have no way to take a filter, or spoil it: it stands between their walls and the program. FILTER is "-" where the
 // tool has put it on already. With --watch it stays and tells how the program ended, as a shell would: what is pid 1 cannot be
 // ended by its own signals, and must reap what others leave. Nobody looks into it: it is not dumpable, so there is nothing of it
-// to read or to write in /proc/1. With --end-others it also ends what the program has left behind, where somebody else is pid 1 and
+// to read or to write in /proc/1. Where a pipe `told` stands beside it, it says there that it has come so far ("S"), and how the program
+// ended ("E" or "K", and the number): an exit code of 159 and a signal are the same number to whoever is told by one. With --end-others it also ends what the program has left behind, where somebody else is pid 1 and
 // waits for it. Static, so that it needs nothing of the tree it finds. Whatever fails, the program is not started.
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +43,44 @@ void put_on(const char* path) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) fail("the filter was refused");
 }
 
+bool beside(const char* self, const char* name, char* path, size_t size) {
+  const char* slash = strrchr(self, '/');
+  size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash - self) + 1, length = strlen(name) + 1;
+  if (folder == 0 || folder + length > size) return false;
+  memcpy(path, self, folder);
+  memcpy(path + folder, name, length);
+  return true;
+}
+
+// Nobody need be there to read it, and a program may have filled it: then nothing is said.
+int told_beside(const char* self) {
+  char path[512];
+  if (!beside(self, "told", path, sizeof path)) return -1;
+  // Above the three that are the program's, which may be closed.
+  int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+  int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+  if (fd >= 0) close(fd);
+  return high;
+}
+
+void tell(int told, char what, int number) {
+  char record[2] = {what, static_cast<char>(number)};
+  if (told >= 0) (void)!write(told, record, sizeof record);
+}
+
+// Where somebody wants to look first: a pipe `go`, and nothing goes on before it is open at the other end.
+void await_go(const char* self) {
+  char path[512];
+  if (!beside(self, "go", path, sizeof path)) return;
+  int fd;
+  do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  while (fd < 0 && errno == EINTR);
+  if (fd >= 0) close(fd);
+  else if (errno != ENOENT) fail("nobody lets it go");
+}
+
 // Reaps whatever comes until the program itself is over.
-[[noreturn]] void watch(pid_t program, bool end_others) {
+[[noreturn]] void watch(pid_t program, bool end_others, int told) {
   // Its streams are the program's alone: whoever reads them sees their end when the program closes them.
   for (int fd : (const int[]){0, 1, 2}) close(fd);
   for (;;) {
@@ -51,6 +88,7 @@ void put_on(const char* path) {
     pid_t pid = waitpid(-1, &status, 0);
     if (pid < 0 && errno != EINTR) _exit(126);
     if (pid != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) continue;
+    tell(told, WIFEXITED(status) ? 'E' : 'K', WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     // Killed, perhaps for the memory it took: the group goes with us, and what it says of that is read from outside by samples.
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) usleep(250000);
     // All but pid 1 and ourselves, in a pid namespace that is the program's alone.
@@ -67,14 +105,17 @@ int main(int argc, char** argv) {
   char** words = argv + (stay ? 2 : 1);
   if (argc < (stay ? 4 : 3)) fail("expected FILTER PROGRAM");
   if (ends && getppid() != 1) fail("nobody stands above it who waits for others");
+  await_go(argv[0]);
+  int told = told_beside(argv[0]);
   if (stay) {
     // Before there is anybody who could look. The program becomes itself again by its exec.
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) fail("it cannot be hidden");
     pid_t pid = fork();
     if (pid < 0) fail("no process for the program");
-    if (pid > 0) watch(pid, ends);
+    if (pid > 0) watch(pid, ends, told);
   }
   if (strcmp(words[0], "-") != 0) put_on(words[0]);
+  tell(told, 'S', 0);
   execvp(words[1], words + 1);
   fail(errno == ENOENT ? "the program is not there" : "the program cannot be started", errno == ENOENT ? 127 : 126);
 }

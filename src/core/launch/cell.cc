@@ -148,7 +148,7 @@ Result<void> Cell::build(const Host& host, int init_fd, bool will_wait, int stdi
 
 Result<void> Cell::make_cgroup(const Host& host) {
   if (cgroup_ || host.cgroup.version == CgroupVersion::kNone) return {};
-  TRY_SET(cgroup_, create_cgroup(host.cgroup, plan_->policy.limits));
+  TRY_SET(cgroup_, create_cgroup(host.cgroup, group_limits(plan_->policy.limits, plan_->backend)));
   return {};
 }
 

@@ -83,7 +83,7 @@ CellParts Parts::for_cell(Kept& kept, bool soon_more) {
   parts.from = kept.from;
   parts.will_wait = soon_more;
   for (auto it = spare_.begin(); it != spare_.end(); ++it)
-    if ((*it)->limits() == kept.plan->policy.limits && (*it)->at_rest()) {
+    if ((*it)->limits() == group_limits(kept.plan->policy.limits, kept.plan->backend) && (*it)->at_rest()) {
       parts.cgroup = std::move(*it);
       spare_.erase(it);
       break;

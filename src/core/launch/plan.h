@@ -16,6 +16,14 @@ namespace hotcell {
 // that is run there (src/backends).
 enum class BackendKind : unsigned char { kNative, kLandlock, kOuter };
 
+// What the cell's cgroup is made with. Only of a native cell is it known what of its shared memory is files (cell_watch.cc). Elsewhere the
+// workspace is a folder of the host's, and shared mappings, or all that gVisor gives its guest, would have the room of files
+// besides: there all of it is memory, files in a tool's own tmpfs included.
+inline Limits group_limits(Limits limits, BackendKind backend) {
+  if (backend != BackendKind::kNative) limits.disk = {};
+  return limits;
+}
+
 struct Plan {
   Policy policy;
   BackendKind backend = BackendKind::kNative;

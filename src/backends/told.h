@@ -1,0 +1,31 @@
+// What the seal has said of a run, through the pipe beside it (seal/seal_main.cc).
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/scratch.h"
+#include "hotcell/report.h"
+#include "sys/fd.h"
+
+namespace hotcell::backends {
+
+struct Told {
+  bool started = false;             // behind the walls, its filter on, about to become the program
+  std::optional<int> code, signal;  // how the program ended, seen by its parent
+};
+
+// Records of two bytes; the first of a run is the seal's.
+Told read_told(std::string_view bytes);
+
+// The run's own pipe, kept open from before the tool starts: what is said stays until it is read. Not valid: this tool has none.
+sys::Fd open_told(const Scratch& scratch);
+Told take_told(int fd);
+
+// A tool tells of a signal as 128 + its number. Which of the two it was the seal knows.
+void name_the_end(Verdict& verdict, const std::optional<Told>& told);
+
+// The last words of a tool that ended before there was a program.
+std::string last_words(std::string_view err);
+
+}  // namespace hotcell::backends
