@@ -18,7 +18,7 @@ std::string row_of(const backends::Held& h) {
 }
 
 // What would be run, what each part of the policy becomes there, and what is made for it before.
-Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, bool json) {
+Result<std::string> explain_tool(const backends::Backend& tool, const CliJob& job, bool json) {
   TRY_SET(backends::ToolPlan plan, backends::plan_tool(tool, job.policy, job.request, "SCRATCH", 0, job.settings));
   auto held = backends::held_of(tool.name(), job.policy);
   if (json) {
@@ -54,7 +54,7 @@ Result<std::string> explain_tool(const backends::Backend& tool, const Job& job, 
 }
 
 Result<std::string> explain(const Parsed& parsed) {
-  TRY_SET(Job job, make_job(parsed, JobFor::kExplaining));
+  TRY_SET(CliJob job, make_job(parsed, JobFor::kExplaining));
   if (const auto* tool = backends::find(job.launcher.backend)) {
     TRY(tool->permits(job.request, job.settings));
     return explain_tool(*tool, job, parsed.has(Opt::kJson));

@@ -28,7 +28,7 @@ std::string_view last_part(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Result<void> set_workdir(std::string_view value, Job& job) {
+Result<void> set_workdir(std::string_view value, CliJob& job) {
   auto granted = [&](std::string_view path) {
     const auto& grants = job.policy.filesystem.grants;
     return std::any_of(grants.begin(), grants.end(), [&](const auto& g) { return is_under(path, g.path); });
@@ -49,7 +49,7 @@ Result<void> set_workdir(std::string_view value, Job& job) {
   return {};
 }
 
-Result<void> set_stdin(std::optional<std::string_view> file, Job& job) {
+Result<void> set_stdin(std::optional<std::string_view> file, CliJob& job) {
   if (file) {
     auto opened = sys::open(std::string(*file).c_str(), O_RDONLY | O_NOCTTY);
     if (!opened.ok()) return bad(cat("--stdin: ", *file, ": ", ::strerror(opened.error().err)));
@@ -67,7 +67,7 @@ Result<void> set_stdin(std::optional<std::string_view> file, Job& job) {
   return {};
 }
 
-Result<void> set_program(const Parsed& parsed, JobFor purpose, Job& job) {
+Result<void> set_program(const Parsed& parsed, JobFor purpose, CliJob& job) {
   auto code = parsed.last(Opt::kCode);
   std::string language(parsed.last(Opt::kLanguage).value_or(std::string_view{}));
   std::span<const std::string_view> words = parsed.words;
@@ -83,7 +83,7 @@ Result<void> set_program(const Parsed& parsed, JobFor purpose, Job& job) {
 }
 
 // What was said of another tool would be ignored, and with it perhaps the root that the program was to have.
-Result<void> check_settings(const Parsed& parsed, const Job& job) {
+Result<void> check_settings(const Parsed& parsed, const CliJob& job) {
   // A level or a tier has looked at what is binding, and a setting for one of its candidates may stand beside the other.
   const bool chosen = parsed.has(Opt::kLevel) || parsed.last(Opt::kTier).value_or("light") == "strong";
   const std::string backend = parsed.has(Opt::kResume) ? "runsc" : job.wasm ? "wasm" : job.launcher.backend.empty() ? "native" : job.launcher.backend;
@@ -91,7 +91,7 @@ Result<void> check_settings(const Parsed& parsed, const Job& job) {
   return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("backend ", backend, ": ", why));
 }
 
-std::vector<std::string> about_walls(const Job& job, std::string reason) {
+std::vector<std::string> about_walls(const CliJob& job, std::string reason) {
   const auto* tool = backends::find(job.launcher.backend);
   if (reason.empty() && tool != nullptr && !tool->walls()) reason = cat("no wall: asked for by --backend ", tool->name());
   std::vector<std::string> out;
@@ -128,7 +128,7 @@ Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what) {
   return OpenedFile{std::move(opened).value(), std::string(last_part(path)), (s.st_mode & 0111) != 0};
 }
 
-Result<void> copy_in(Job& job, OpenedFile file, unsigned mode, std::string_view what) {
+Result<void> copy_in(CliJob& job, OpenedFile file, unsigned mode, std::string_view what) {
   for (const auto& other : job.request.files) {
     if (other.name == file.name) return bad(cat(what, ": two files would both be /work/", file.name));
   }
@@ -137,7 +137,7 @@ Result<void> copy_in(Job& job, OpenedFile file, unsigned mode, std::string_view 
   return {};
 }
 
-Result<void> check_workspace(const Job& job) {
+Result<void> check_workspace(const CliJob& job) {
   if (job.request.files.empty() && !job.source) return {};
   for (const auto& g : job.policy.filesystem.grants)
     if (g.path == "/work")
@@ -145,9 +145,9 @@ Result<void> check_workspace(const Job& job) {
   return {};
 }
 
-Result<Job> make_job(const Parsed& parsed, JobFor purpose) {
+Result<CliJob> make_job(const Parsed& parsed, JobFor purpose) {
   TRY_SET(ChosenPolicy chosen, choose_policy(parsed));
-  Job job;
+  CliJob job;
   job.policy = std::move(chosen.policy);
   job.origins = std::move(chosen.origins);
   job.launcher = std::move(chosen.launcher);

@@ -13,7 +13,7 @@
 
 namespace hotcell {
 
-struct Job {
+struct CliJob {
   Policy policy;
   Origins origins;
   LauncherOptions launcher;
@@ -28,8 +28,8 @@ struct Job {
 };
 
 enum class JobFor : std::uint8_t { kRunning, kExplaining };  // explaining needs no program
-Result<Job> make_job(const Parsed& parsed, JobFor purpose);
-Result<void> check_workspace(const Job& job);  // nothing that goes into /work is hidden by a grant of the host's
+Result<CliJob> make_job(const Parsed& parsed, JobFor purpose);
+Result<void> check_workspace(const CliJob& job);  // nothing that goes into /work is hidden by a grant of the host's
 
 // Opens a file that will be copied into /work under its own name. Regular files only: a pipe or device has no end.
 struct OpenedFile {
@@ -38,6 +38,6 @@ struct OpenedFile {
   bool executable = false;
 };
 Result<OpenedFile> open_for_copy(std::string_view path, std::string_view what);
-Result<void> copy_in(Job& job, OpenedFile file, unsigned mode, std::string_view what);
+Result<void> copy_in(CliJob& job, OpenedFile file, unsigned mode, std::string_view what);
 
 }  // namespace hotcell

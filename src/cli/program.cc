@@ -60,12 +60,12 @@ std::string find_on_host(std::string_view name) {
   return {};
 }
 
-bool is_copied(const Job& job, std::string_view path) {
+bool is_copied(const CliJob& job, std::string_view path) {
   return std::any_of(job.request.files.begin(), job.request.files.end(),
                      [&](const auto& file) { return path == cat("/work/", file.name); });
 }
 
-void set_argv(Job& job, std::string_view first, std::span<const std::string_view> rest) {
+void set_argv(CliJob& job, std::string_view first, std::span<const std::string_view> rest) {
   job.request.argv.emplace_back(first);
   for (auto arg : rest) job.request.argv.emplace_back(arg);
 }
@@ -86,7 +86,7 @@ Result<std::string> read_source(int fd, std::string_view name) {
 }
 
 // What --file brings is there when the program is compiled, too: headers, further sources, embedded data.
-Result<void> add_files_to_sources(Job& job, Sources& sources) {
+Result<void> add_files_to_sources(CliJob& job, Sources& sources) {
   for (const auto& file : job.request.files) {
     const int* fd = std::get_if<int>(&file.content);
     struct stat s {};
@@ -101,7 +101,7 @@ Result<void> add_files_to_sources(Job& job, Sources& sources) {
 }
 
 Result<void> place_source(const Language& known, std::string name, std::string text, std::span<const std::string_view> args,
-                          Job& job) {
+                          CliJob& job) {
   for (const auto& file : job.request.files)
     if (file.name == name) return make_error(ErrorCode::kInvalid, cat("--file: ", name, " is where the program's own text goes"));
   const Language* as_module = job.wasm ? as_wasm(known) : nullptr;
@@ -117,7 +117,7 @@ Result<void> place_source(const Language& known, std::string name, std::string t
 }
 
 // A folder with a manifest, or nothing when it is none.
-Result<bool> place_project(std::string_view folder, std::string_view language, std::span<const std::string_view> args, Job& job) {
+Result<bool> place_project(std::string_view folder, std::string_view language, std::span<const std::string_view> args, CliJob& job) {
   struct stat s {};
   std::string path(folder);
   if (::stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) return false;
@@ -176,7 +176,7 @@ Result<std::string> find_program(std::string_view name, const Policy& policy) {
   return not_found(cat(name, ": program not found"));
 }
 
-Result<void> place_program(std::span<const std::string_view> argv, Job& job) {
+Result<void> place_program(std::span<const std::string_view> argv, CliJob& job) {
   auto name = argv[0];
   if (name.empty()) return not_found("the name of the program is empty");
   if (name.find('/') == std::string_view::npos) {
@@ -206,7 +206,7 @@ Result<void> place_program(std::span<const std::string_view> argv, Job& job) {
 }
 
 Result<void> place_file(std::string_view file, std::string_view language, std::span<const std::string_view> args,
-                        Job& job) {
+                        CliJob& job) {
   TRY_SET(bool project, place_project(file, language, args, job));
   if (project) return {};
   TRY_SET(OpenedFile opened, open_for_copy(file, "run"));
@@ -246,7 +246,7 @@ Result<void> place_file(std::string_view file, std::string_view language, std::s
 }
 
 Result<void> place_code(std::string_view code, std::string_view language, std::span<const std::string_view> args,
-                        Job& job) {
+                        CliJob& job) {
   if (language.empty()) return make_error(ErrorCode::kInvalid, "-c needs --language");
   TRY_SET(const Language* known, named_language(language));
   auto name = known->code_name == nullptr ? std::string_view() : known->code_name(code);

@@ -8,11 +8,11 @@
 namespace hotcell {
 
 // Sets argv, and adds the copy or the grant that the program needs.
-Result<void> place_program(std::span<const std::string_view> argv, Job& job);
+Result<void> place_program(std::span<const std::string_view> argv, CliJob& job);
 Result<void> place_file(std::string_view file, std::string_view language, std::span<const std::string_view> args,
-                        Job& job);
+                        CliJob& job);
 Result<void> place_code(std::string_view code, std::string_view language, std::span<const std::string_view> args,
-                        Job& job);
+                        CliJob& job);
 
 // Where a bare name is found along the PATH that the program will have. kNotFound carries the line to add when the
 // host has it but the cell does not.

@@ -38,7 +38,7 @@ class ProgramTest : public ::testing::Test {
     ::chmod(path.c_str(), mode);
     return path;
   }
-  static Result<Job> job(std::vector<std::string_view> words) {
+  static Result<CliJob> job(std::vector<std::string_view> words) {
     auto parsed = parse(Command::kRun, words);
     if (!parsed.ok()) return parsed.error();
     return make_job(parsed.value(), JobFor::kRunning);
@@ -221,7 +221,7 @@ TEST_F(ProgramTest, ADenialHoldsUnderEveryNameOfAGrantedFolder) {
 }
 
 TEST_F(ProgramTest, FilesAreNotPutWhereAGrantHidesThem) {
-  Job own;
+  CliJob own;
   own.policy.filesystem.grants.push_back({"/work", Access::kRead, "--read"});
   EXPECT_TRUE(check_workspace(own).ok()) << "a program of the host's may be run there";
   own.request.files.push_back({"x.py", std::string("1"), 0644});

@@ -53,7 +53,7 @@ struct Suspension {
 
 class Run {
  public:
-  Run(const Parsed& parsed, Job& job, Launcher& launcher, std::optional<EventWriter>& events, const OutputInspector& inspector, const Suspension& suspension)
+  Run(const Parsed& parsed, CliJob& job, Launcher& launcher, std::optional<EventWriter>& events, const OutputInspector& inspector, const Suspension& suspension)
       : json_(parsed.has(Opt::kJson)),
         verify_(!parsed.has(Opt::kNoVerify)),
         cache_(!parsed.has(Opt::kNoCache)),
@@ -244,7 +244,7 @@ class Run {
 
   bool json_, verify_, cache_;
   Talk talk_;
-  Job& job_;
+  CliJob& job_;
   Launcher& launcher_;
   std::optional<EventWriter>& events_;
   const OutputInspector& inspector_;
@@ -264,7 +264,7 @@ class Run {
 };
 
 // Before anything runs, so that no end of ours leaves it out: what is waived is in the audit log, or it is not waived.
-Result<void> audit_waivers(const Parsed& parsed, Job& job) {
+Result<void> audit_waivers(const Parsed& parsed, CliJob& job) {
   const backends::Backend* tool = backends::find(job.launcher.backend);
   if (tool == nullptr || job.waived.empty()) return {};
   if (job.request.id.empty()) job.request.id = sys::random_id();
@@ -291,14 +291,14 @@ Result<std::string> from_the_root(std::string_view option, std::string_view fold
 }
 
 // What goes on has its program, its policy and its files; only how it is watched can be said anew.
-Result<Job> job_from(const Parsed& parsed, const std::string& folder) {
+Result<CliJob> job_from(const Parsed& parsed, const std::string& folder) {
   constexpr std::array kAllowed = {Opt::kResume, Opt::kSuspendTo, Opt::kJson, Opt::kStatusFd, Opt::kVerbose, Opt::kBackendOption, Opt::kBackend};
   for (const auto& [option, value] : parsed.values())
     if (std::find(kAllowed.begin(), kAllowed.end(), option) == kAllowed.end())
       return make_error(ErrorCode::kInvalid, "--resume goes on with the program, the policy and the input it was suspended with: nothing of them can be given");
   if (!parsed.words.empty() || parsed.dashes) return make_error(ErrorCode::kInvalid, "--resume goes on with what was suspended: no program can be given");
   if (auto backend = parsed.last(Opt::kBackend); backend && *backend != "runsc") return make_error(ErrorCode::kInvalid, "--resume is of backend runsc");
-  TRY_SET(Job job, make_job(parsed, JobFor::kExplaining));
+  TRY_SET(CliJob job, make_job(parsed, JobFor::kExplaining));
   TRY_SET(job.policy, backends::kept_policy(folder));
   job.launcher.backend = "runsc";
   return job;
@@ -329,7 +329,7 @@ Result<int> run_one(const Parsed& parsed) {
   if (auto folder = parsed.last(Opt::kResume)) {
     TRY_SET(from, from_the_root("--resume", *folder));
   }
-  TRY_SET(Job job, from.empty() ? make_job(parsed, JobFor::kRunning) : job_from(parsed, from));
+  TRY_SET(CliJob job, from.empty() ? make_job(parsed, JobFor::kRunning) : job_from(parsed, from));
   TRY_SET(OutputInspector inspector, OutputInspector::create(parsed, job.policy));
   for (const auto& note : job.notes) say(note);
   // Before the first cell exists: a signal that came between start and here would leave it behind.

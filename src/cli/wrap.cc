@@ -31,7 +31,7 @@ std::string quoted_word(std::string_view word) {
 }
 
 // Native cells have no command line but ours: the options, with paths made absolute.
-std::vector<std::string> own_command(const Parsed& parsed, const Job& job) {
+std::vector<std::string> own_command(const Parsed& parsed, const CliJob& job) {
   std::vector<std::string> argv = {"hotcell", "run"};
   for (const auto& [option, value] : parsed.values()) {
     if (option == Opt::kJson || option == Opt::kLevel || option == Opt::kTier || option == Opt::kBackend) continue;
@@ -57,7 +57,7 @@ Result<std::string> make_place(std::string_view said) {
   return folder;
 }
 
-Result<void> fill_place(const std::string& folder, const backends::Backend& tool, const std::vector<backends::Piece>& pieces, const Job& job) {
+Result<void> fill_place(const std::string& folder, const backends::Backend& tool, const std::vector<backends::Piece>& pieces, const CliJob& job) {
   const unsigned id = ::geteuid() == 0 && tool.own_ids() ? kForeignId : 0;
   TRY(backends::write_pieces(folder, pieces, id));
   std::string work = cat(folder, "/work");
@@ -69,7 +69,7 @@ Result<void> fill_place(const std::string& folder, const backends::Backend& tool
 
 Result<std::string> wrap(const Parsed& parsed) {
   if (!parsed.dashes || parsed.words.empty()) return make_error(ErrorCode::kInvalid, "wrap: expected hotcell wrap [options] -- PROGRAM [ARGS...]");
-  TRY_SET(Job job, make_job(parsed, JobFor::kRunning));
+  TRY_SET(CliJob job, make_job(parsed, JobFor::kRunning));
   std::vector<std::string> argv;
   std::vector<backends::Piece> pieces;
   bool bare = false;  // a tool's own command line
