@@ -1,5 +1,8 @@
 // LXC: one command in a container that is made for it (lxc-execute) from a configuration of ours; no template, no image.
 // Its own small init is pid 1. The program's ids are those of an otherwise unused user, in a user namespace.
+#include <sys/stat.h>
+
+#include "backends/told.h"
 #include "backends/tools.h"
 #include "backends/view.h"
 #include "base/strings.h"
@@ -66,6 +69,8 @@ class Lxc final : public Backend {
     const Policy& p = r.policy;
     std::string text;
     auto set = [&](std::string_view key, std::string_view value) { text += cat("lxc.", key, " = ", value, "\n"); };
+    set("log.file", cat(r.scratch, "/", kToolLog));
+    set("log.level", "ERROR");
     set("rootfs.path", cat("dir:", r.scratch, "/root"));
     set("rootfs.options", "ro");
     set("uts.name", "cell");
@@ -96,8 +101,13 @@ class Lxc final : public Backend {
       if (s.kind == Shown::Kind::kTmpfs) set("mount.entry", cat("tmpfs ", target, " tmpfs nosuid,nodev,mode=1777,", tmpfs_room(s.size), s.read_only ? ",ro" : "", " 0 0"));
       if (s.kind == Shown::Kind::kDev) set("mount.entry", cat("tmpfs dev/shm tmpfs nosuid,nodev,noexec,mode=1777,create=dir,", tmpfs_room(p.limits.disk), p.filesystem.writable_scratch ? "" : ",ro", " 0 0"));
     }
-    for (auto path : kMasked)
-      if (path.starts_with("/proc/")) set("mount.entry", cat("/dev/null ", path.substr(1), " none bind,ro,optional 0 0"));
+    for (auto path : kMasked) {
+      struct stat st {};
+      if (!path.starts_with("/proc/") || ::stat(std::string(path).c_str(), &st) != 0) continue;
+      // No file stands on a folder: it would be left out, and only LXC's log would say so.
+      if (S_ISDIR(st.st_mode)) set("mount.entry", cat("tmpfs ", path.substr(1), " tmpfs ro,nosuid,nodev,noexec,size=4k,optional 0 0"));
+      else set("mount.entry", cat("/dev/null ", path.substr(1), " none bind,ro,optional 0 0"));
+    }
     return text;
   }
 };

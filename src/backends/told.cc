@@ -8,11 +8,13 @@
 
 #include "backends/tools.h"
 #include "base/strings.h"
+#include "sys/file.h"
 
 namespace hotcell::backends {
 namespace {
 
 constexpr std::size_t kMostTold = 1 << 20;  // the most a pipe can hold here
+constexpr std::size_t kMostWords = 600;     // the first are about the cause, those after them about what follows from it
 
 }  // namespace
 
@@ -55,10 +57,12 @@ void name_the_end(Verdict& verdict, const std::optional<Told>& told) {
   verdict.reason = signal == SIGSYS ? ExitReason::kPolicy : ExitReason::kSignal;
 }
 
-std::string last_words(std::string_view err) {
-  std::string_view said = trim(err);
-  said = said.substr(said.rfind('\n') == said.npos ? 0 : said.rfind('\n') + 1);
-  return said.empty() ? "it said nothing" : printable(said.substr(0, 300));
+std::string words_of_tool(std::string_view err, const Scratch& scratch) {
+  std::string said, text(trim(err));
+  if (text.empty())
+    if (auto log = sys::read_file(cat(scratch.path(), "/", kToolLog).c_str(), 1 << 20)) text = trim(log.value());
+  for (auto line : split(std::string_view(text).substr(0, kMostWords), '\n')) said += cat(said.empty() ? "" : "; ", trim(line));
+  return said.empty() ? "it said nothing" : printable(said);
 }
 
 }  // namespace hotcell::backends

@@ -25,7 +25,9 @@ Told take_told(int fd);
 // A tool tells of a signal as 128 + its number. Which of the two it was the seal knows.
 void name_the_end(Verdict& verdict, const std::optional<Told>& told);
 
-// The last words of a tool that ended before there was a program.
-std::string last_words(std::string_view err);
+// What a tool said that ended before there was a program; of one that is kept quiet, since it talks even when all is well, what is
+// in this file of the scratch folder.
+inline constexpr std::string_view kToolLog = "tool.log";
+std::string words_of_tool(std::string_view err, const Scratch& scratch);
 
 }  // namespace hotcell::backends

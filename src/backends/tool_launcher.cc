@@ -304,7 +304,7 @@ class ToolLauncher final : public Launcher, public Suspends {
     std::optional<Told> told;
     if (run.told.valid() && told_by_number()) told = take_told(run.told.get());
     run.told.reset();
-    if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason)) report = never_began(report.value());
+    if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason)) report = never_began(run, report.value());
     if (report.ok()) {
       Report& r = report.value();
       if (!run.kept_in.empty()) {
@@ -336,9 +336,9 @@ class ToolLauncher final : public Launcher, public Suspends {
   static bool by_itself(ExitReason reason) { return reason == ExitReason::kExited || reason == ExitReason::kSignal || reason == ExitReason::kPolicy; }
 
   // What the tool answers is then no word of the program's.
-  Error never_began(const Report& r) const {
+  Error never_began(const ToolRun& run, const Report& r) const {
     return make_error(ErrorCode::kIo, cat("backend ", backend_.name(), " ended with ", r.verdict.exit_code ? cat("exit code ", *r.verdict.exit_code) : cat("signal ", r.verdict.signal.value_or(0)),
-                                          " before the program was started: ", last_words(r.err)));
+                                          " before the program was started: ", words_of_tool(r.err, run.scratch)));
   }
 
   static bool nothing_in(const std::string& folder) {

@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,6 +94,45 @@ TEST_P(Conformance, SignalsAreTold) {
   EXPECT_EQ(r.verdict.signal, SIGTERM) << r.err;
   EXPECT_EQ(r.verdict.reason, ExitReason::kSignal);
   EXPECT_EQ(r.err, "");
+}
+
+TEST_P(Conformance, AnExitCodeIsNoSignalOfThatNumber) {
+  if (backend() == "runsc") return;  // its seal has no way out to tell
+  for (int code : {129, 137, 159, 192}) {
+    auto r = shell(cat("exit ", code));
+    EXPECT_EQ(r.verdict.exit_code, code) << to_string(r.verdict.reason);
+    EXPECT_EQ(r.verdict.reason, ExitReason::kExited);
+    EXPECT_FALSE(r.verdict.signal);
+  }
+}
+
+TEST_P(Conformance, StrictWritesNowhere) {
+  if (!walls(GetParam())) return;
+  policy_ = strict_policy();
+  policy_.limits.wall = std::chrono::seconds(60);
+  policy_.limits.open_files = 64;  // crun needs more than strict's for itself
+  Request request;
+  request.argv = {"/bin/sh", "-c", "for d in . /work /tmp /dev/shm /var/tmp /run; do if echo x 2>/dev/null > $d/f; then echo $d; fi; done; echo over"};
+  auto report = launcher_->run(policy_, std::move(request));
+  if (!report.ok()) {
+    EXPECT_NE(report.error().message.find("cannot hold this policy: files"), std::string::npos) << report.error().message;
+    return;
+  }
+  EXPECT_EQ(report.value().out, "over\n") << report.value().err;
+}
+
+TEST_P(Conformance, SharedMemoryIsMemoryWhateverTheDiskMayHold) {
+  policy_.limits.memory = 64_MiB;
+  policy_.limits.disk = 600_MiB;
+  auto r = run({"/usr/bin/python3", "-I", "-c", "import mmap,sys\nm=mmap.mmap(-1, 500 << 20)\nfor i in range(500):\n  m[i << 20:(i + 1) << 20] = b'x' * (1 << 20)\n  print(i + 1, flush=True)"});
+  std::string_view lines = trim(r.out);
+  auto got = parse_u64(lines.substr(lines.rfind('\n') == lines.npos ? 0 : lines.rfind('\n') + 1)).value_or(0);
+  const auto* memory = r.enforcement.find(Layer::kMemory);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_LT(got, 300u) << "of 64 MiB, " << memory->detail;
+  if (memory->status == LayerStatus::kFull) {
+    EXPECT_LT(got, 64u + 24) << memory->detail;
+  }
 }
 
 TEST_P(Conformance, StandardInputArgumentsAndVariables) {
@@ -345,6 +386,35 @@ TEST(ModeOfContext, IsHeldByTheCell) {
   EXPECT_FALSE(wrote(Context())) << "nobody has said anything: strict";
   EXPECT_TRUE(wrote(Context().with_mode(Mode::kWorkspace)));
   EXPECT_FALSE(wrote(Context().with_mode(Mode::kWorkspace).delegated(Mode::kStrict)));
+}
+
+TEST(BackendPolicy, AToolThatFailsIsNoVerdictOfTheProgram) {
+  if (::geteuid() != 0) return;  // as a caller's own uid bubblewrap finds what its caller finds
+  char folder[] = "/tmp/hotcell-closed.XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);  // 0700, and bubblewrap is run by another
+  const std::string inside = cat(folder, "/in");
+  ASSERT_EQ(::mkdir(inside.c_str(), 0755), 0);
+  Policy policy = default_policy();
+  policy.filesystem.grants.push_back({inside, Access::kRead, "--read"});
+  auto run = [&](const char* name) {
+    auto launcher = backends::open_backend(name, {});
+    EXPECT_TRUE(launcher.ok());
+    Request request;
+    request.argv = {"/bin/ls", inside};
+    return launcher.value()->run(policy, std::move(request));
+  };
+  auto failed = run("bwrap"), also = run("lxc");
+  EXPECT_EQ(::chmod(folder, 0755), 0);
+  auto shown = run("lxc");
+  ::rmdir(inside.c_str());
+  ::rmdir(folder);
+  ASSERT_FALSE(failed.ok()) << "exit code " << failed.value().verdict.exit_code.value_or(-1);
+  EXPECT_NE(failed.error().message.find("before the program was started"), std::string::npos) << failed.error().message;
+  EXPECT_NE(failed.error().message.find("Permission denied"), std::string::npos) << failed.error().message;
+  ASSERT_FALSE(also.ok()) << "exit code " << also.value().verdict.exit_code.value_or(-1);
+  EXPECT_NE(also.error().message.find("mount"), std::string::npos) << also.error().message;
+  ASSERT_TRUE(shown.ok()) << shown.error().message;
+  EXPECT_EQ(shown.value().verdict.exit_code, 0) << "below /tmp, which LXC has mounted before: " << shown.value().err;
 }
 
 TEST(BackendPolicy, ARequiredLayerThatTheToolLacksIsFatal) {

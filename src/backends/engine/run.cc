@@ -264,7 +264,7 @@ Result<Report> EngineRun::finish(std::string_view backend, const std::vector<Lay
   r.out = out_.take();
   r.err = err_.take();
   if (told_ && !told_->started && r.verdict.reason == ExitReason::kExited)
-    return make_error(ErrorCode::kIo, cat("backend ", backend, ": the container ended with exit code ", *r.verdict.exit_code, " before the program was started: ", last_words(r.err)));
+    return make_error(ErrorCode::kIo, cat("backend ", backend, ": the container ended with exit code ", *r.verdict.exit_code, " before the program was started: ", words_of_tool(r.err, scratch_)));
   r.start_time = start_wall_;
   r.end_time = std::chrono::system_clock::now();
   r.duration = Clock::now() - started_;
