@@ -304,7 +304,8 @@ class ToolLauncher final : public Launcher, public Suspends {
     std::optional<Told> told;
     if (run.told.valid() && told_by_number()) told = take_told(run.told.get());
     run.told.reset();
-    if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason)) report = never_began(run, report.value());
+    // One that succeeds without our seal has run the program without it: that is found by its walls (check_promises), or was waived.
+    if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason) && report.value().verdict.exit_code != 0) report = never_began(run, report.value());
     if (report.ok()) {
       Report& r = report.value();
       if (!run.kept_in.empty()) {
