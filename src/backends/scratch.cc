@@ -134,7 +134,7 @@ bool run_quietly(const std::vector<std::string>& argv, int seconds) {
   int status = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0) {
-    if (std::chrono::steady_clock::now() > until) ::kill(pid, SIGKILL);
+    if (std::chrono::steady_clock::now() > until) ::kill(-pid, SIGKILL);  // with what it has started
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -129,6 +129,24 @@ TEST(Told, ASignalAndAnExitCodeOfTheSameNumberAreTwoThings) {
   EXPECT_FALSE(read_told("E").code.has_value());
 }
 
+TEST(RunQuietly, WhatHangsIsEndedWithWhatItStarted) {
+  auto scratch = Scratch::make(0);
+  ASSERT_TRUE(scratch.ok()) << scratch.error().message;
+  const std::string file = cat(scratch.value().path(), "/pid");
+  EXPECT_FALSE(run_quietly({"/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $! > \"$0\"; wait", file}, 1));
+  auto text = sys::read_file(file.c_str());
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  const auto pid = parse_u64(trim(text.value())).value_or(0);
+  ASSERT_GT(pid, 1u);
+  // Whoever inherits it reaps it: until then it is there, and dead.
+  auto dead = [&] {
+    auto stat = sys::read_file(cat("/proc/", pid, "/stat").c_str());
+    return !stat.ok() || stat.value().find(") Z") != std::string::npos;
+  };
+  for (int i = 0; i < 100 && !dead(); ++i) ::usleep(20'000);
+  EXPECT_TRUE(dead());
+}
+
 TEST(Told, TheSealSaysThatItBeganAndHowItEnded) {
   auto scratch = Scratch::make(0);
   ASSERT_TRUE(scratch.ok()) << scratch.error().message;
