@@ -245,7 +245,9 @@ TEST(EngineContainer, EveryPlaceInMemoryHasASize) {
     EXPECT_TRUE(place(body(strict_policy(), kind), "/tmp").starts_with("ro,"));
   }
   ToolRequest asked{policy, request, "/s", "/s/work", "", "", 7};
-  for (const auto& s : engine_view(asked, EngineKind::kPodman).value()) EXPECT_FALSE(s.kind == Shown::Kind::kLink && s.target == "/var/tmp") << "it would be mounted over /tmp";
+  auto shown = engine_view(asked, EngineKind::kPodman);
+  ASSERT_TRUE(shown.ok()) << shown.error().message;
+  for (const auto& s : shown.value()) EXPECT_FALSE(s.kind == Shown::Kind::kLink && s.target == "/var/tmp") << "it would be mounted over /tmp";
 }
 
 TEST(EngineJson, WhatIsNotThereIsNothing) {
