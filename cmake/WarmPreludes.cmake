@@ -5,7 +5,7 @@ file(GLOB warm_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/languages/*/war
   ${PROJECT_SOURCE_DIR}/src/languages/*/Warm.java ${PROJECT_SOURCE_DIR}/src/languages/*/rich.py
   ${PROJECT_SOURCE_DIR}/src/languages/*/guard.py ${PROJECT_SOURCE_DIR}/src/languages/*/show.py
   ${PROJECT_SOURCE_DIR}/src/languages/wasm/wasi*.c ${PROJECT_SOURCE_DIR}/src/languages/wasm/wasi.h
-  ${PROJECT_SOURCE_DIR}/src/cells/contexts/driver.*)
+  ${PROJECT_SOURCE_DIR}/src/cells/contexts/driver.* ${PROJECT_SOURCE_DIR}/src/cells/contexts/driver_jobs.sh)
 set(warm_rows "")
 foreach(f IN LISTS warm_files)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${f})
@@ -13,7 +13,7 @@ foreach(f IN LISTS warm_files)
   get_filename_component(warm_name ${f} NAME)
   string(APPEND warm_rows "  if (name == \"${warm_name}\") return R\"prelude(${warm_text})prelude\";\n")
 endforeach()
-file(CONFIGURE OUTPUT ${warm_out} @ONLY CONTENT "// Made from src/languages/*/warm.*, Warm.*, show.py, rich.py and guard.py, and src/cells/contexts/driver.*.
+file(CONFIGURE OUTPUT ${warm_out} @ONLY CONTENT "// Made from src/languages/*/warm.*, Warm.*, show.py, rich.py and guard.py, and src/cells/contexts/driver*.
 #include \"languages/common/warm.h\"
 
 namespace hotcell {

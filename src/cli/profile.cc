@@ -99,6 +99,7 @@ int check(const Parsed& parsed) {
     std::vector<std::string> said;
     if (loaded.ok()) {
       said = warnings(loaded.value().policy, loaded.value().origins);
+      if (auto odd = unknown_language(loaded.value().policy, loaded.value().origins); !odd.empty()) said.push_back(std::move(odd));
       auto missing = check_plan(loaded.value().policy, loaded.value().origins);
       if (!missing.ok()) {
         loaded = std::move(missing).error();

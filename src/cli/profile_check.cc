@@ -6,6 +6,7 @@
 #include "core/kernel/host.h"
 #include "core/kernel/seccomp_model.h"
 #include "core/launch/plan.h"
+#include "hotcell/language.h"
 
 namespace hotcell {
 
@@ -17,6 +18,13 @@ std::string place_of(const Origins& origins, std::string_view field) {
 }
 
 }  // namespace
+
+std::string unknown_language(const Policy& policy, const Origins& origins) {
+  if (policy.language.empty() || find_language(policy.language) != nullptr) return {};
+  std::string known;
+  for (const Language* l : languages()) known += cat(known.empty() ? "" : ", ", l->name);
+  return cat(place_of(origins, "language"), "language: ", "\"", printable(policy.language), "\" is none that can be read here (", known, ")");
+}
 
 Result<void> check_syscalls(const Policy& policy, const Origins& origins) {
   const auto& calls = policy.syscalls;

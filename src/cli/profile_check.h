@@ -12,6 +12,9 @@ namespace hotcell {
 // knows it.
 Result<void> check_syscalls(const Policy& policy, const Origins& origins);
 
+// A sentence about a language that nobody here has; empty: there is none, or it is known.
+std::string unknown_language(const Policy& policy, const Origins& origins);
+
 // Plans a cell as `explain` would. An error where none can be made anywhere; otherwise what is not there on this host,
 // mostly nothing.
 Result<std::string> check_plan(const Policy& policy, const Origins& origins);

@@ -147,14 +147,22 @@ TEST(Rules, OfEveryLanguageAreThereOnce) {
   EXPECT_GE(embedded_rules("typescript").size(), embedded_rules("javascript").size());
 }
 
-// Under the profile strict nothing can be written and there is one process: what needs more is said before it fails.
 TEST(PolicyOptions, AFunctionOfTheProfileIsFoundByItsPlainName) {
   Policy policy = default_policy();
   policy.rules.functions = {"baz"};
   for (auto [language, source] : {std::pair{"python", "baz()\n"}, std::pair{"python", "from lib import baz\nbaz()\n"},
                                   std::pair{"python", "from lib import baz as q\nq(1)\n"},
                                   std::pair{"rust", "fn baz() {}\nfn main() { baz(); }\n"},
-                                  std::pair{"rust", "use lib::baz as q;\nfn main() { q(); }\n"}}) {
+                                  std::pair{"rust", "use lib::baz as q;\nfn main() { q(); }\n"},
+                                  std::pair{"go", "package main\n\nfunc baz() {}\n\nfunc main() { baz() }\n"},
+                                  std::pair{"java", "class A { static void baz() {} public static void main(String[] a) { baz(); } }\n"},
+                                  std::pair{"java", "class A { void baz() {} void f() { this.baz(); } }\n"},
+                                  std::pair{"javascript", "function baz() {}\nbaz();\n"},
+                                  std::pair{"javascript", "import { baz } from './lib.mjs';\nbaz(1);\n"},
+                                  std::pair{"typescript", "function baz(): void {}\nbaz();\n"},
+                                  std::pair{"c", "void baz(void) {}\nint main(void) { baz(); }\n"},
+                                  std::pair{"cpp", "void baz() {}\nint main() { baz(); }\n"},
+                                  std::pair{"bash", "baz() { :; }\nbaz\n"}}) {
     Verification v = verify(language, source, verify_options(policy));
     const Finding* f = find(v, "profile-function");
     ASSERT_NE(f, nullptr) << source;
@@ -162,6 +170,8 @@ TEST(PolicyOptions, AFunctionOfTheProfileIsFoundByItsPlainName) {
     EXPECT_EQ(f->message, "baz: this profile does not allow it") << source;
   }
   EXPECT_EQ(find(verify("python", "bazaar()\n", verify_options(policy)), "profile-function"), nullptr);
+  EXPECT_EQ(find(verify("javascript", "bazaar()\n", verify_options(policy)), "profile-function"), nullptr);
+  EXPECT_EQ(find(verify("go", "package main\n\nfunc main() { bazaar() }\n", verify_options(policy)), "profile-function"), nullptr);
 }
 
 TEST(PolicyOptions, OfBashTheListIsOneOfCommands) {
@@ -183,6 +193,7 @@ TEST(PolicyOptions, OfBashTheListIsOneOfCommands) {
   EXPECT_EQ(refused("nc -l 1\n"), "") << "the list is one of modules";
 }
 
+// Under the profile strict nothing can be written and there is one process: what needs more is said before it fails.
 TEST(PolicyOptions, WhatAProfileHasNoRoomForIsSaid) {
   auto rules_of = [](const char* language, const char* source, const Policy& policy) {
     std::string out;

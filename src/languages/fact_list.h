@@ -37,6 +37,13 @@ class FactList {
     }
     facts_.push_back({kind, std::move(name), std::move(detail), begin, end});
   }
+  // A call by a plain name, whoever defines it: for a profile's own list of functions. After a few places it says no more.
+  void plain_call(std::string_view name, std::uint32_t begin, std::uint32_t end) {
+    constexpr int kMostPlaces = 50;
+    constexpr std::size_t kLongestName = 256;
+    if (name.empty() || name.size() > kLongestName || ++calls_[std::string(name)] > kMostPlaces) return;
+    add(FactKind::kConstruct, std::string("call:").append(name), std::string(name), begin, end);
+  }
   void move_origins(const MappedText& map) {
     for (Fact& f : facts_) {
       f.begin = map.at(f.begin);
@@ -48,6 +55,7 @@ class FactList {
  private:
   static constexpr std::size_t kMost = 200'000;
   std::vector<Fact> facts_;
+  std::unordered_map<std::string, int> calls_;
 };
 
 // Collapses // and /./ and resolves .. by its letters. A relative path keeps the .. it cannot resolve.

@@ -126,7 +126,9 @@ void Walk::hosts(const std::string& p, const std::vector<NodeId>& arguments, Nod
 }
 
 void Walk::look_at_call(NodeId n) {
-  const Value& f = value_of(tree_.child_by_field(n, "function"));
+  NodeId function = tree_.child_by_field(n, "function");
+  if (tree_.is(function, "identifier")) facts_.plain_call(tree_.text(function), tree_[n].begin, tree_[n].end);
+  const Value& f = value_of(function);
   if (f.kind != Value::kPath) return;
   auto arguments = arguments_of(n);
   std::string p = f.text;

@@ -99,6 +99,7 @@ void Walk::see_call(NodeId n) {
   auto arguments = tree_.named_children(tree_.child_by_field(n, "arguments"));
   if (one_of(method, {"append", "reverse"}) && tree_.is(tree_.parent(n), "expression_statement")) return see_append(n);
   std::string type;
+  if (object == kNoNode || tree_.is(object, "this")) facts_.plain_call(method, tree_[n].begin, tree_[n].end);
   if (object == kNoNode) {  // a static import is seen as a name; import static a.B.*; here
     for (const std::string& c : static_classes_) use(cat(c, ".", method), "call", n);
   } else {

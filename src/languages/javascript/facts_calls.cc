@@ -324,6 +324,7 @@ void Walk::globals_as_objects(const Model::Call& call, NodeId n) {
 
 void Walk::look_at_call(NodeId n) {
   Model::Call call = model_.call_of(n);
+  if (NodeId f = tree().child_by_field(n, "function"); tree().is(f, "identifier")) facts_.plain_call(tree().text(f), tree()[n].begin, tree()[n].end);
   // buf.readUInt8(at, true) of old: no check of the bounds.
   std::string_view m = call.method;
   if ((m.starts_with("readU") || m.starts_with("readI") || m.starts_with("writeU") || m.starts_with("writeI")) &&

@@ -65,12 +65,21 @@ bool unreadable(const std::string& code) {
 
 TEST(PythonWhole, WhatPythonDoesNotTakeIsUnreadable) {
   for (const char* code : {"  print(1)", "\n# x\n\tx = 1\n", "print \"hello\"\n", "x = 08\n", "x = 0777\n", "return 1\n",
-                           "class A:\n  return 1\n", "exec 'x'\n"})
+                           "class A:\n  return 1\n", "exec 'x'\n",
+                           // Lines that do not stand under each other, blocks with nothing in them.
+                           "def f():\nprint(1)\n", "x = 1\n    y = 2\n", "if 1:\n    x = 1\n  y = 2\n", "class A:\n\nx = 1\n",
+                           "if 1:\n    # nothing\nx = 1\n", "if 1:\n  x = 1\n   # so\n   y = 2\n", "if 1:\n\tx = 1\n        y = 2\n",
+                           "for a in b:\n  x\nelse:\ny\n", "match x:\n  case 1:\n  y\n",
+                           "if 1:\n    x\n  else:\n    y\n", "if 1:\n        if 2:\n\tx\n", "try:\n  x\n except A:\n  y\n", "try:\n  x\ny\n", "@a\n  def f():\n    x\n"})
     EXPECT_TRUE(unreadable(code)) << code;
   for (const char* code :
        {"print(1)", "\n  # x\nx = 1\n", "\f\nx = 1\n", "\fx = 1\n", "print >>f, x\n", "print -1\n", "print (1), 2\n",
         "x = 0\ny = 00\nz = 0_0\nj = 08j\nf = 08.5\ne = 09e1\nh = 0x08\n", "def f():\n  return 1\n", "print\n",
-        "async def f():\n  return 1\n", "exec('x')\n", "print if x else y\n", "\"\"\"\n  x\n\"\"\"\n"})
+        "async def f():\n  return 1\n", "exec('x')\n", "print if x else y\n", "\"\"\"\n  x\n\"\"\"\n",
+        "if 1:\n  x = 1; y = 2\n  z = 3\n", "if 1: x = 1; y = 2\nz = 3\n", "if 1:\n\tx\n\ty\n", "if 1:\n  x\n# c\n    # d\n  y\n",
+        "if 1:\n \f  x\n  y\n", "x = 1\\\n    + 2\ny = (1,\n   2)\n", "if 1:\r\n  x\r\n  y\r\n", "match x:\n  case 1:\n    y\n  case _: z\n",
+        "@a\n@b\ndef f():\n  x\n\n\n  y\n", "try:\n x\nexcept: y\nelse:\n   z\n   w\nfinally:\n v\n", "try:\n x\nfinally:\n y\n",
+        "try:\n x\nexcept* A:\n y\n"})
     EXPECT_FALSE(unreadable(code)) << code;
 }
 

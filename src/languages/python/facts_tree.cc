@@ -95,6 +95,11 @@ const KindTable<K>::Names& kind_names() {
       {"expression_statement", K::kExpressionStatement},
       {"comparison_operator", K::kComparison},
       {"if_clause", K::kIfClause},
+      {"try_statement", K::kTry},
+      {"elif_clause", K::kClause},
+      {"else_clause", K::kClause},
+      {"finally_clause", K::kClause},
+      {"except_group_clause", K::kClause},
   };
   return names;
 }

@@ -100,6 +100,8 @@ enum class K : std::uint8_t {
   kIfClause,
   kAssert,
   kIf,
+  kTry,
+  kClause,  // elif, else, finally, except*
 };
 
 const KindTable<K>::Names& kind_names();

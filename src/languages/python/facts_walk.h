@@ -25,6 +25,7 @@ class Analyser {
  private:
   using Kind = Value::Kind;
   void visit(NodeId n);
+  std::string_view block_fault(NodeId block, NodeId& at);
   void check_whole();  // facts_whole.cc: what the grammar takes and Python does not
   void check_text();  // what the letters of the file say before any grammar: encoding, line ends, direction marks
 

@@ -77,17 +77,12 @@ void Walk::see_call(NodeId n) {
     return see_method(tree_.text(tree_.child_by_field(f, "field")), arguments, tree_.child_by_field(f, "value"), n);
   if (tree_.text(f).size() > 512 || (kind(f) != Kind::kScoped && kind(f) != Kind::kIdentifier)) return;
   std::string_view plain = kind(f) == Kind::kIdentifier ? tree_.text(f) : std::string_view();
-  if (!plain.empty()) plain_call(plain, n);
+  if (!plain.empty()) facts_.plain_call(plain, tree_[n].begin, tree_[n].end);
   for (const std::string& meaning : resolve(tree_.text(f))) {
     see_known_call(meaning, arguments, n);
     std::size_t at = meaning.rfind("::");
-    if (!plain.empty() && at != std::string::npos && meaning.substr(at + 2) != plain) plain_call(meaning.substr(at + 2), n);
+    if (!plain.empty() && at != std::string::npos && meaning.substr(at + 2) != plain) facts_.plain_call(meaning.substr(at + 2), tree_[n].begin, tree_[n].end);
   }
-}
-
-// For a profile's own list of functions: baz(), whoever defines it.
-void Walk::plain_call(std::string_view name, NodeId n) {
-  if (++said_[cat("call:", name)] <= 50) add(FactKind::kConstruct, cat("call:", name), std::string(name), n);
 }
 
 void Walk::see_method(std::string_view name, const std::vector<NodeId>& arguments, NodeId receiver, NodeId n) {

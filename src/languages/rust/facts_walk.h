@@ -35,7 +35,6 @@ class Walk {
   // Code (facts.cc)
   void see_path(NodeId n);
   void see_call(NodeId n);
-  void plain_call(std::string_view name, NodeId n);
   void see_method(std::string_view name, const std::vector<NodeId>& arguments, NodeId receiver, NodeId n);
   void see_known_call(std::string_view path, const std::vector<NodeId>& arguments, NodeId n);
   void see_transmute(NodeId n);
