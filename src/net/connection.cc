@@ -67,6 +67,9 @@ Connection::Connection(Door& door, std::uint64_t id, sys::Fd client)
   client_.fd = std::move(client);
   client_.readable = client_.writable = true;  // until it turns out otherwise
   no_delay(client_.fd.get());
+  // The cell is always near, so that what waits for it need not be much.
+  int stride = kStride;
+  ::setsockopt(client_.fd.get(), SOL_SOCKET, SO_SNDBUF, &stride, sizeof stride);
 }
 
 Connection::~Connection() {

@@ -86,7 +86,7 @@ Relay::Outcome Relay::move_by_splice(End& from, End& to, PipePool& pipes, std::u
       if (!taken) return Outcome::kBroken;
       pipe_ = std::move(taken).value();
     }
-    auto most = static_cast<std::size_t>(std::min<std::uint64_t>(budget, kPipeSize));
+    auto most = static_cast<std::size_t>(std::min<std::uint64_t>(budget, kStride));
     ssize_t n = ::splice(from.fd.get(), nullptr, pipe_.write.get(), nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) {
