@@ -124,6 +124,7 @@ void choose_backend(server::Config& config) {
 Result<int> serve(const Parsed& parsed, bool stdio) {
   TRY_SET(server::Config config, serve_config(parsed));
   choose_backend(config);
+  TRY(server::check_network(config));  // once more: which backend "auto" is was not known before
   std::string throw_away;
   if (stdio && !parsed.has(Opt::kState)) {
     // One client, one life: nothing of it is kept.

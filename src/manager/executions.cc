@@ -123,6 +123,7 @@ class ExecutionsImpl final : public Executions {
     record.trace_parent = job.spec.trace_parent;
     const bool recorded_first = job.spec.recorded_first || !record.idempotency_key.empty();   // who comes with the same key must find it
     auto live = std::make_shared<LiveExecution>(std::move(job), record);
+    live->words = hooks_.words;
     live_.emplace(live->record.id, live);
     // Before anything is started, so that a front that is killed leaves a trace of it.
     // What is recorded first is not announced as well: a front that is killed in between would leave a trace without its key, and who
@@ -412,6 +413,7 @@ class ExecutionsImpl final : public Executions {
       report->id = live->record.id;
       std::optional<OutputInspection> found;
       if (ran.ok()) found = hotcell::inspect_output(*report, live->job.inspect, inspector_of(tools));
+      reword(*report);
       // Here, since much output takes a while to be written as JSON.
       auto text = std::make_shared<std::string>(report_json(*report, JsonStyle::kOneLine, found));
       loop_.post([this, live, report, text, found = std::move(found), alive = alive_] {
@@ -428,6 +430,12 @@ class ExecutionsImpl final : public Executions {
     else workers_.run(std::move(task));
   }
 
+  void reword(Report& report) const {
+    if (!hooks_.words) return;
+    for (auto& denial : report.denials) denial.fix = hooks_.words(denial.fix);
+    if (report.verdict.reason == ExitReason::kSandboxError) report.error = hooks_.words(report.error);
+  }
+
   void note_usage(LiveExecution& live, const LiveUsage& u) {
     live.record.memory_peak = std::max(live.record.memory_peak, u.memory);
     live.record.cpu = u.cpu;
@@ -442,6 +450,7 @@ class ExecutionsImpl final : public Executions {
 
   void finish(const LivePtr& live, Report report) {
     report.id = live->record.id;
+    reword(report);
     auto text = report_json(report, JsonStyle::kOneLine);
     finish(live, std::move(report), std::move(text));
   }

@@ -64,6 +64,9 @@ struct ExecutionHooks {
   std::function<void(bool up)> launcher;
   // What was found in the output of one that is about to end.
   std::function<void(const ExecutionRecord&, const OutputInspection&)> inspected;
+  // What is told of an execution, in the words of those who are told: sentences of ours name options, and they may have none. Also called
+  // by workers. Without it they stay as they are.
+  std::function<std::string(std::string_view sentence)> words;
   // Something is to run in the strong tier, and there is no launcher for it: attach_strong() or refuse_strong() is the answer.
   std::function<void()> want_strong;
 };

@@ -71,6 +71,7 @@ void LiveExecution::usage(const LiveUsage& now) {
 void LiveExecution::event(const Event& event) {
   Event ours = event;
   ours.id = record.id;
+  if (auto how = ours.fields.find("how"); how != ours.fields.end() && words) how->second = words(how->second);
   std::string text = event_json(ours);
   if (events_.size() < kMostEvents) events_.push_back(text);
   update("event", std::move(text));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ class LiveExecution {
   std::optional<Nanoseconds> verified_in;  // set by the worker before it tells the end
   bool in_history = false;              // its beginning is
   bool told_end = false;                // `done` has been told, and the history has it
+  std::function<std::string(std::string_view)> words;   // ExecutionHooks::words
   std::string result;                   // the result object, from the end until the history has it and it was told
 
   void update(std::string type, std::string data);

@@ -108,6 +108,51 @@ TEST_F(NetworkRules, OfACellHoldAndAreChangedWhileItRuns) {
   EXPECT_EQ(send("POST", "/api/v1/cells", R"({"network":"proxy","allow_domains":["evil.test"]})").status, 422);
 }
 
+// Nobody here has a command line: what is refused is told with what a request, or the owner of the daemon, can say.
+TEST_F(NetworkRules, WhatWouldAllowItIsNamedAsARequestHasIt) {
+  const std::string only = R"("allow_domains":["localhost"])", field = R"(allow_domains: [\"127.0.0.1\"])";
+  auto is_told = [&](const std::string& text) { return has(text, field) && !has(text, "\"--allow"); };
+  auto ran = execute("127.0.0.1", "," + only);
+  EXPECT_TRUE(is_told(ran.body.substr(ran.body.find("\"denials\"")))) << ran.body;
+  auto seen = send("GET", "/api/v1/executions/" + text_field(ran.body, "id"));
+  EXPECT_TRUE(has(seen.body, cat("\"how\":\"", field))) << "of an event: " << seen.body;
+  auto log = send("GET", "/api/v1/network/log?limit=1");
+  EXPECT_TRUE(is_told(log.body)) << log.body;
+  // Where there is no request it is the configuration.
+  auto checked = send("GET", "/api/v1/network/check?host=evil.test");
+  EXPECT_EQ(text_field(checked.body, "how"), R"(network.allow: ["evil.test"] in the daemon's configuration)") << checked.body;
+  EXPECT_TRUE(has(tool("check_host", R"({"host":"evil.test"})"), "in the daemon's configuration"));
+  auto model = tool("run_command", cat("{\"command\":", server::json_string(fetch("127.0.0.1")), ",\"network\":true,", only, "}"));
+  EXPECT_TRUE(has(model, cat("\"fix\":\"", field))) << model;
+
+  const std::string id = make(cat("{\"network\":\"proxy\",", only, "}"));
+  auto refused = send("POST", cell(id, "/exec"), cat("{\"shell\":", server::json_string(fetch("127.0.0.1")), "}"));
+  EXPECT_TRUE(has(refused.body, cat("\"fix\":\"", field))) << refused.body;
+  auto network = send("GET", cell(id, "/network"));
+  EXPECT_TRUE(is_told(network.body)) << network.body;
+  EXPECT_TRUE(is_told(tool("cell_network", cat("{\"cell\":\"", id, "\"}"))));
+  // The program's own words are its own.
+  EXPECT_EQ(sh(id, "echo '\"how\":\"--allow-domain a\"'"), "\"how\":\"--allow-domain a\"\n");
+}
+
+TEST_F(NetworkRules, ErrorsOfCellsNameFieldsAndWhatCanBeDone) {
+  auto message = [&](const HttpAnswer& answer) { return text_field(answer.body, "message"); };
+  EXPECT_EQ(message(send("POST", "/api/v1/cells", cat("{\"from\":\"", project, "/none\"}"))), cat("from: ", project, "/none: No such file or directory"));
+  const std::string id = make(R"({"name":"one"})");
+  EXPECT_EQ(message(send("POST", cell(id, "/seal"))), "one has one phase only; a cell is made for two with network and phases");
+  EXPECT_EQ(message(send("POST", cell(id, "/apply"))), "one has no project to apply to; it was made without from");
+  EXPECT_EQ(send("POST", cell(id, "/stop")).status, 200);
+  EXPECT_EQ(message(send("POST", cell(id, "/exec"), R"({"shell":"true"})")), "one is stopped (stopped by request); start it");
+  EXPECT_TRUE(has(tool("cell_exec", R"({"cell":"one","command":"true"})"), "one is stopped (stopped by request); start it"));
+}
+
+TEST_F(NetworkRules, APathThatIsNotShownIsToldWithWhatWouldShowIt) {
+  auto ran = send("POST", "/api/v1/sandbox/execute", R"({"command":"cat","args":["/etc/shadow"],"explain_denials":true})");
+  const std::string fix = R"("fix":"filesystem: {read: [\"/etc/shadow\"]} in the profile, within paths.read of the daemon's configuration")";
+  EXPECT_TRUE(has(ran.body, fix)) << ran.body;
+  EXPECT_TRUE(has(tool("explain_denial", cat("{\"id\":\"", text_field(ran.body, "id"), "\"}")), "filesystem: {read: ")) << ran.body;
+}
+
 TEST_F(NetworkRules, LimitsOfTheConfigurationHoldForBoth) {
   big = true;
   auto answer = execute("localhost", "");

@@ -110,5 +110,14 @@ TEST(ServeProfile, OneThatCannotBeReadIsSaidAtTheStart) {
   EXPECT_TRUE(has(start("nosuchname"), "125 hotcell: default_profile: ")) << start("nosuchname");
 }
 
+TEST(ServeNetwork, OneThatTheBackendCannotHoldIsRefusedAtTheStart) {
+  TempDir around;
+  const std::string file = around.path() + "/config.yaml", told = around.path() + "/told";
+  std::ofstream(file) << "backend: landlock\nnetwork: {enabled: true}\n";
+  int status = std::system(cat("timeout 20 '", program_path(), "' serve --config '", file, "' --listen 127.0.0.1:0 --state '", around.path(), "/state' 2>'", told, "'").c_str());
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 125);
+  EXPECT_TRUE(has(read_text(told), "config.yaml:2: network.enabled is not supported on this platform: the landlock backend has no network namespace")) << read_text(told);
+}
+
 }  // namespace
 }  // namespace hotcell::testing

@@ -9,6 +9,7 @@
 #include "core/policy/profile.h"
 #include "core/policy/validate.h"
 #include "manager/report_json.h"
+#include "server/http/door_words.h"
 #include "sys/uuid.h"
 
 namespace hotcell::server {
@@ -37,6 +38,17 @@ int errno_of(std::string_view said) {
   for (const auto& row : kRows)
     if (said.find(row.words) != std::string_view::npos) return row.err;
   return 0;
+}
+
+// The keeper speaks to its own clients, who have options; errors that are answered by themselves are looked at there.
+void reword(Result<Report>& report) {
+  if (!report.ok()) {
+    Error error = report.error();
+    error.message = door_words(error.message);
+    report = std::move(error);
+    return;
+  }
+  for (auto& denial : report.value().denials) denial.fix = door_words(denial.fix);
 }
 
 }  // namespace
@@ -73,7 +85,7 @@ void CellDoor::find(const Caller& caller, const std::string& name, Done<CellView
     auto parsed = parse_json(answer.value().told.text, kCellBounds);
     if (!parsed.ok()) return done(make_error(ErrorCode::kInternal, "the keeper's answer is no JSON"));
     if (!may_have(caller, parsed.value())) return done(nobodys(name));
-    done(read_view(parsed.value(), std::move(answer.value().told.text)));
+    done(read_view(parsed.value(), door_words_in(std::move(answer.value().told.text), "unfinished_apply")));
   });
 }
 
@@ -82,7 +94,7 @@ void CellDoor::list(const Caller& caller, Done<JsonValue> done) {
   ask.verb = "list";
   link_.ask(std::move(ask), [caller, done = std::move(done)](Result<KeeperLink::Answer> answer) {
     if (!answer.ok()) return done(answer.error());
-    auto parsed = parse_json(answer.value().told.text, kCellBounds);
+    auto parsed = parse_json(door_words_in(std::move(answer.value().told.text), "unfinished_apply"), kCellBounds);
     if (!parsed.ok() || parsed.value().array() == nullptr) return done(make_error(ErrorCode::kInternal, "the keeper's answer is no JSON"));
     JsonValue::Array mine;
     for (const auto& cell : *parsed.value().array())
@@ -110,8 +122,11 @@ void CellDoor::ask(const std::string& id, std::string verb, cells::Fields fields
     ask.fields["timeout_ns"] = cat(!wish ? static_cast<std::uint64_t>(usual.count()) : *wish == 0 ? allowed : std::min(*wish, allowed));
     waited = waited_;
   }
-  link_.ask(std::move(ask), [done = std::move(done), waited](Result<KeeperLink::Answer> answer) {
+  // Not of every answer: what a shell has said is the program's.
+  const bool log = ask.verb == "network";
+  link_.ask(std::move(ask), [done = std::move(done), waited, log](Result<KeeperLink::Answer> answer) {
     if (!answer.ok()) return done(answer.error());
+    if (log) answer.value().told.text = door_words_in(std::move(answer.value().told.text), "how");
     done(std::move(answer.value().told));
   });
 }
@@ -272,6 +287,7 @@ std::shared_ptr<CellRun> CellDoor::start(const CellView& cell, CellRunSpec spec,
   return CellRun::start(link_, std::move(spec), std::move(output),
                         [this, done = std::move(done), enforcement = cell.enforcement, held = std::move(held), order = std::move(order),
                          client = std::move(client), id = cell.id](Result<Report> report) {
+    reword(report);
     if (report.ok()) report.value().enforcement = enforcement;
     if (!report.ok() || order.mode == InspectMode::kOff) return done(std::move(report), std::nullopt);
     auto looked = [done, held](Report seen, const std::optional<OutputInspection>& found) {

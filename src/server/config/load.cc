@@ -234,6 +234,7 @@ Result<void> check_whole(Config& config) {
                    " is not the loopback, and keys and programs would cross the network readable; set tls.cert and "
                    "tls.key, or tls.elsewhere: true when something in front of it ends TLS"));
   }
+  TRY(check_network(config));
   if (config.max_timeout < config.default_timeout) {
     config.notes.push_back(cat("limits.max_timeout of ", format_duration(config.max_timeout), " (",
                                origin_of(config, "limits.max_timeout"), ") is shorter than limits.timeout of ",
@@ -246,6 +247,17 @@ Result<void> check_whole(Config& config) {
 }
 
 }  // namespace
+
+std::string no_network_behind(const Config& config) {
+  if (config.backend != "landlock" || config.host_network) return {};
+  return "the landlock backend has no network namespace, and nothing else would hold programs to the proxy";
+}
+
+Result<void> check_network(const Config& config) {
+  const std::string why = config.network_enabled ? no_network_behind(config) : std::string();
+  if (why.empty()) return {};
+  return bad(cat(origin_of(config, "network.enabled"), ": network.enabled is not supported on this platform: ", why));
+}
 
 std::vector<std::string> standard_files(const std::map<std::string, std::string>& variables) {
   std::vector<std::string> out = {"/etc/hotcell/config.yaml"};

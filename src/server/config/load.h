@@ -41,6 +41,12 @@ Result<Config> load_config(const ConfigSources& sources);
 // One file's text alone, over the defaults; for checking a file before it is installed.
 Result<Config> parse_config(std::string_view yaml, std::string_view filename);
 
+// Why programs cannot be given a network behind this backend; empty: they can. Without a network namespace nothing holds a program to
+// the proxy, and the launcher refuses every one that is to be held: what cannot be honoured is not switched on.
+std::string no_network_behind(const Config& config);
+// The same as an error, where network.enabled asks for it. load_config() has looked already, but not at what "auto" becomes.
+Result<void> check_network(const Config& config);
+
 // As a file would say it; `origins` adds to each line where its value comes from.
 std::string config_yaml(const Config& config, bool origins);
 // The same as JSON: {"listen": […], "limits": {…}, …}; `origins` adds "origins": {"limits.timeout": "default", …}.

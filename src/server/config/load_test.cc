@@ -234,6 +234,21 @@ TEST(Config, BeyondTheLoopbackItWantsTls) {
   EXPECT_EQ(why("listen: []\nunix_socket: /run/h.sock\n"), "accepted");
 }
 
+TEST(Config, ANetworkThatTheBackendCannotHoldIsRefused) {
+  EXPECT_EQ(why("backend: landlock\nnetwork:\n  enabled: true\n"),
+            "c.yaml:3: network.enabled is not supported on this platform: the landlock backend has no network namespace, and nothing else would "
+            "hold programs to the proxy");
+  EXPECT_EQ(why("backend: landlock\nnetwork: {enabled: true, host: true}\n"), "accepted") << "the host's network needs no namespace";
+  EXPECT_EQ(why("backend: landlock\nnetwork: {enabled: false}\n"), "accepted");
+  EXPECT_EQ(why("backend: native\nnetwork: {enabled: true}\n"), "accepted");
+  // What it becomes is not known here; whoever finds out asks again.
+  auto config = parse_config("backend: auto\nnetwork: {enabled: true}\n", "c.yaml");
+  ASSERT_TRUE(config.ok());
+  EXPECT_TRUE(check_network(config.value()).ok());
+  config.value().backend = "landlock";
+  EXPECT_FALSE(check_network(config.value()).ok());
+}
+
 TEST(Config, AShorterCeilingOfTimeIsRaisedAndThatIsSaid) {
   auto config = parse_config("limits:\n  timeout: 2m\n  max_timeout: 1m\n", "c.yaml");
   ASSERT_TRUE(config.ok());

@@ -24,6 +24,7 @@
 #include "server/front/before_walls.h"
 #include "server/front/inspections.h"
 #include "server/front/recorder.h"
+#include "server/http/door_words.h"
 #include "server/http/server.h"
 #include "server/mcp/http.h"
 #include "server/mcp/stdio.h"
@@ -131,6 +132,7 @@ class Front {
     options.cache_folder = cat(made_.config.state_dir, "/cache");
     options.journal_folder = made_.config.state_dir;
     auto hooks = recorder_->hooks();
+    hooks.words = [](std::string_view sentence) { return door_words(sentence); };
     hooks.want_strong = [this] { tell(daemon::kStrong, {}); };
     JobRules rules = rules_of(made_.config, arguments_);
     rules.inspect_rules = made_.inspect_rules;
@@ -175,7 +177,9 @@ class Front {
     needs.inspect = services_->inspect;
     needs.check_host = [this](const std::string& host) -> Result<std::string> {
       if (!services_->network.rules) return make_error(ErrorCode::kUnsupported, "programs have no network here");
-      return net::decision_json(host, net::check_text(*services_->network.rules, host));
+      net::Decision decision = net::check_text(*services_->network.rules, host);
+      decision.how = door_words(decision.how, Hosts::kOfConfiguration);
+      return net::decision_json(host, decision);
     };
     needs.languages = [this]() -> std::optional<std::string> {
       auto text = sys::read_file(cat(made_.config.state_dir, "/facts/languages.json").c_str());

@@ -1,6 +1,7 @@
 #include "server/http/exchange.h"
 
 #include "base/json_write.h"
+#include "server/http/door_words.h"
 
 namespace hotcell::server {
 namespace {
@@ -25,7 +26,7 @@ std::optional<std::string_view> HttpRequest::param(std::string_view query_name) 
 HttpResponse error_response(int status, std::string_view message, std::string_view reason) {
   JsonWriter json;
   json.begin_object();
-  json.field("message", message);
+  json.field("message", door_words(message));
   if (!reason.empty()) json.field("reason", reason);
   json.end_object();
   HttpResponse response;

@@ -132,6 +132,27 @@ TEST(HttpServer, StreamsInChunksOrUntilTheEndForOldClients) {
   EXPECT_TRUE(old.ended());
 }
 
+TEST(HttpServer, APackedBodyIsRefusedAndNotTakenForAPlainOne) {
+  TestServer server(routes);
+  auto post = [&](const std::string& headers) {
+    Client client = server.connect();
+    return client.ask("POST /echo HTTP/1.1\r\nHost: localhost\r\n" + headers + "Content-Length: 5\r\n\r\nabcde");
+  };
+  for (const char* encoding : {"gzip", "br", "GZIP", "identity, deflate", "x"}) {
+    const std::string answer = post(std::string("Content-Encoding: ") + encoding + "\r\n");
+    EXPECT_EQ(status_of(answer), 415) << answer;
+    EXPECT_EQ(body_of(answer), std::string("{\"message\":\"The body must come as it is: Content-Encoding ") + encoding +
+                                   " is not read here.\",\"reason\":\"content_encoding\"}");
+    EXPECT_NE(answer.find("\r\nAccept-Encoding: identity\r\n"), std::string::npos) << answer;
+  }
+  EXPECT_EQ(status_of(post("Content-Encoding: identity\r\nContent-Encoding: gzip\r\n")), 415);
+  for (const char* plain : {"", "Content-Encoding: identity\r\n", "Content-Encoding: Identity\r\n", "Content-Encoding:\r\n"})
+    EXPECT_EQ(body_of(post(plain)), "abcde") << plain;
+  // Nothing is packed where there is nothing.
+  Client client = server.connect();
+  EXPECT_EQ(body_of(client.ask("GET /hello HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n\r\n")), "hello");
+}
+
 TEST(HttpServer, HeadIsGetWithoutTheBody) {
   TestServer server(routes);
   Client client = server.connect();

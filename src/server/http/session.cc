@@ -19,6 +19,13 @@ bool is_request_id(std::string_view text) {
   });
 }
 
+// A body that somebody has packed is not what a handler would read; "identity" says that nobody has.
+bool is_identity(std::string_view encoding) {
+  for (auto part : split(encoding, ','))
+    if (part = trim(part); !part.empty() && ascii_lower(part) != "identity") return false;
+  return true;
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<ServerCore> core, std::unique_ptr<Stream> stream, Peer peer)
@@ -322,6 +329,14 @@ bool Session::admit() {
   auto refusal = core_.gate.admit(peer_, request_, match_.scope, lease_);
   caller_ = request_.caller.name;
   if (refusal) return refuse(*refusal);
+  if (parser_.has_body())
+    for (const auto& [name, value] : request_.headers)
+      if (name == "content-encoding" && !is_identity(value)) {
+        HttpResponse response = error_response(
+            415, cat("The body must come as it is: Content-Encoding ", printable(value.substr(0, 64)), " is not read here."), "content_encoding");
+        response.headers.emplace_back("Accept-Encoding", "identity");
+        return answer(std::move(response));
+      }
   request_.params = std::move(match_.params);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "server/http/door_words.h"
 
 namespace hotcell::server::mcp {
 
@@ -57,7 +58,7 @@ void Call::finish_members(std::string_view members) {
 
 void Call::finish_error(std::string_view sentence) {
   ToolResult result;
-  result.texts.emplace_back(sentence);
+  result.texts.push_back(door_words(sentence));
   result.is_error = true;
   finish(std::move(result));
 }

@@ -99,6 +99,8 @@ void create(Services& services, ExchangePtr exchange) {
   if (services.cells == nullptr) return exchange->respond(error_response(501, "lasting cells cannot be had here", "unsupported"));
   const HttpRequest& request = exchange->request();
   const bool tar = request.header("content-type").value_or("").starts_with("application/x-tar");
+  if (!tar && !request.query.empty())
+    return exchange->respond(cell_error(bad(cat(printable(request.query[0].first), " is in the query only where the body is a tar; say it in the body"))));
   auto spec = tar ? read_tar(request) : read_json(request);
   if (!spec.ok()) return exchange->respond(cell_error(spec.error()));
   services.cells->create(request.caller, std::move(spec).value(), [&services, exchange](Result<std::string> made) {

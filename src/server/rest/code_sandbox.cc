@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "base/strings.h"
 #include "server/json/base64_decode.h"
+#include "server/http/door_words.h"
 #include "server/rest/errors.h"
 #include "server/rest/json_reader.h"
 #include "server/rest/query.h"
@@ -155,7 +156,7 @@ void execute(Services& services, ExchangePtr exchange) {
   auto submitted = services.executions.submit(std::move(spec));
   if (!submitted.ok()) {
     auto answer = submit_error(submitted.error(), services.executions.stats());
-    auto said = refused(answer.status, submitted.error().message);
+    auto said = refused(answer.status, door_words(submitted.error().message));
     said.headers = std::move(answer.headers);
     return exchange->respond(std::move(said));
   }

@@ -1,5 +1,6 @@
 #include "base/strings.h"
 #include "net/journal.h"
+#include "server/http/door_words.h"
 #include "server/json/json_value.h"
 #include "server/rest/errors.h"
 #include "server/rest/query.h"
@@ -13,7 +14,9 @@ void check(Services& services, ExchangePtr exchange) {
   const std::string host = query_text(exchange->request(), "host");
   if (host.empty()) return exchange->respond(error_response(400, "host is required: NAME, NAME:PORT or an address", "invalid"));
   if (!services.network.rules) return exchange->respond(error_response(422, "programs have no proxy here", "unsupported"));
-  exchange->respond(json_answer(net::decision_json(host, net::check_text(*services.network.rules, host))));
+  net::Decision decision = net::check_text(*services.network.rules, host);
+  decision.how = door_words(decision.how, Hosts::kOfConfiguration);
+  exchange->respond(json_answer(net::decision_json(host, decision)));
 }
 
 Result<std::string> log_page(Services& services, const HttpRequest& request) {
@@ -22,8 +25,10 @@ Result<std::string> log_page(Services& services, const HttpRequest& request) {
   std::string out = "{\"entries\":[";
   std::size_t left = limit;
   // Newest first, each with its execution before what the proxy says of it.
-  for (auto it = entries.rbegin(); it != entries.rend() && left > 0; ++it, --left)
+  for (auto it = entries.rbegin(); it != entries.rend() && left > 0; ++it, --left) {
+    it->entry.how = door_words(it->entry.how);
     out += cat(left == limit ? "" : ",", "{\"execution\":", json_string(it->run), ",", net::log_json(it->entry).substr(1));
+  }
   return out + "]}";
 }
 

@@ -1,6 +1,7 @@
 #include "server/rest/routes.h"
 
 #include "server/rest/cells.h"
+#include "server/rest/query_names.h"
 
 namespace hotcell::server {
 
@@ -35,7 +36,8 @@ RouteList rest_routes(Services& services) {
 
 void add_rest(Router& router, Services& services) {
   for (auto& route : rest_routes(services)) {
-    auto handler = counted(services.metrics, route.method, route.pattern, std::move(route.handler));
+    auto checked = with_known_query(route.method, route.pattern, std::move(route.handler));
+    auto handler = counted(services.metrics, route.method, route.pattern, std::move(checked));
     router.add(route.method, route.pattern, route.scope, std::move(handler), route.body);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "server/rest/openapi.h"
+#include "server/rest/query_names.h"
 #include "server/rest/rest_testing.h"
 
 namespace hotcell::server::testing {
@@ -269,6 +270,45 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) {
     }
   }
   EXPECT_EQ(routes, described);
+}
+
+// And that a name which the document does not have is refused, so the two cannot drift apart.
+TEST(OpenApi, HasTheNamesThatQueriesMayHaveAndNoOther) {
+  RestWorld world;
+  auto document = parse_json(openapi_document(), JsonBounds{64, 1'000'000});
+  ASSERT_TRUE(document.ok()) << document.error().message;
+  for (const auto& route : rest_routes(world.services)) {
+    std::string path, method = route.method;
+    for (auto part : split(std::string_view(route.pattern).substr(1), '/'))
+      path += part.starts_with(':') ? cat("/{", part.substr(1), "}") : cat("/", part);
+    for (char& c : method) c = static_cast<char>(std::tolower(c));
+    std::set<std::string> described, known;
+    const JsonValue* operation = at(document.value(), "paths").find(path, method);
+    ASSERT_NE(operation, nullptr) << path;
+    for (const auto& p : operation->items("parameters"))
+      if (p.text("in") == "query") described.insert(std::string(p.text("name")));
+    auto names = query_names(route.method, route.pattern);
+    if (names) known.insert(names->begin(), names->end());
+    EXPECT_EQ(known, described) << route.method << " " << route.pattern;
+    EXPECT_TRUE(!names || operation->find("responses", "400") != nullptr) << route.method << " " << route.pattern;
+  }
+}
+
+TEST(Query, ANameThatNobodyReadsIsSaidWithTheNearest) {
+  RestWorld world;
+  auto x = world.send("POST", "/api/v1/sandbox/execute?wiat=false", R"({"command":"id"})");
+  EXPECT_EQ(status_of(x), 400);
+  EXPECT_EQ(message_of(x), "unknown query parameter \"wiat\"; did you mean \"wait\"?");
+  EXPECT_EQ(world.executions.specs.size(), 0U) << "and nothing runs";
+  x = world.send("GET", "/api/v1/audit?limt=3");
+  EXPECT_EQ(status_of(x), 400);
+  EXPECT_EQ(message_of(x), "unknown query parameter \"limt\"; did you mean \"limit\"?");
+  EXPECT_EQ(message_of(world.send("GET", "/api/v1/audit?limit=3&colour=red")), "unknown query parameter \"colour\"; there is limit and before");
+  EXPECT_EQ(message_of(world.send("GET", "/api/v1/stats?limit=3")), "unknown query parameter \"limit\"; this path has none");
+  EXPECT_EQ(status_of(world.send("GET", "/api/v1/audit?limit=3")), 200) << "the control";
+  // What others' clients, probes and scrapers send is their own business.
+  for (const char* path : {"/api/v1/sandbox/info?t=1", "/health?probe=lb", "/metrics?name[]=up", "/version?x", "/healthz?x=1", "/profile?x=1", "/docs?x=1"})
+    EXPECT_EQ(status_of(world.send("GET", path)), 200) << path;
 }
 
 TEST(OpenApi, ThePageForPeopleHasNoScriptAndAStrictPolicy) {

@@ -31,15 +31,14 @@ std::string go_duration(Nanoseconds time) {
   return out + cat(left / 1000, fraction, "s");
 }
 
-// Why programs cannot be given a network here; empty: they can. Without a network namespace nothing holds a program to the proxy,
-// and the launcher refuses every one that is to be held: what cannot be honoured is not switched on.
+// Why programs cannot be given a network here; empty: they can.
 std::string no_network(const Services& services) {
   const JobRules& rules = services.executions.rules();
   constexpr std::string_view kWords = "network_enabled is not supported on this platform";
   if (rules.host_network) return {};
   if (!rules.proxy) return std::string(kWords);
-  if (services.config.backend != "landlock") return {};
-  return cat(kWords, ": the landlock backend has no network namespace, and nothing else would hold programs to the proxy");
+  const std::string why = no_network_behind(services.config);
+  return why.empty() ? why : cat(kWords, ": ", why);
 }
 bool can_toggle(const Services& services) { return no_network(services).empty(); }
 
