@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -185,14 +186,18 @@ Result<void> copy_file_out(cells::KeeperClient& keeper, const Place& from, const
   return done;
 }
 
-Result<void> copy_folder_out(cells::KeeperClient& keeper, const Place& from, const std::string& to) {
+constexpr int kNotAllCopied = 1;
+
+// 0, or what says that links were left out.
+Result<int> copy_folder_out(cells::KeeperClient& keeper, const Place& from, const std::string& to) {
   TRY_SET(sys::Fd folder, sys::open(to.c_str(), O_RDONLY | O_DIRECTORY).context("cp -r: the folder to copy into"));
   TRY_SET(sys::Pipe pipe, sys::make_pipe(0));
   ::signal(SIGPIPE, SIG_IGN);
   cells::TarFault fault;
+  cells::TarLeftOut left_out;
   bool good = false;
   std::thread reader([&, in = pipe.read.release()] {
-    good = cells::tar_read(in, folder.get(), kLargest.n, kMostEntries, cells::TarLinks::kInside, fault);
+    good = cells::tar_read(in, folder.get(), kLargest.n, kMostEntries, cells::TarLinks::kInside, fault, &left_out);
     char rest[4096];
     while (good && ::read(in, rest, sizeof rest) > 0) {}
     ::close(in);
@@ -207,9 +212,13 @@ Result<void> copy_folder_out(cells::KeeperClient& keeper, const Place& from, con
   auto ran = run_agent(keeper, std::move(ask));
   pipe.write.reset();
   reader.join();
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(left_out.count, cells::TarLeftOut::kNamed); ++i)
+    say(cat(printable(left_out.names[i]), ": left out, a link that leads out of what is copied"));
+  if (left_out.count > cells::TarLeftOut::kNamed)
+    say(cat("and ", left_out.count - cells::TarLeftOut::kNamed, " more links that lead out of what is copied, ", left_out.count, " in all"));
   if (!good && (ran.ok() || !passed.ok())) return tar_error(fault);
   if (!ran.ok()) return std::move(ran).error();
-  return {};
+  return left_out.count > 0 ? kNotAllCopied : 0;
 }
 
 Result<int> watch(cells::KeeperClient& keeper, const std::string& cell, const std::string& path, bool json) {
@@ -279,7 +288,8 @@ Result<int> cell_copy(const Parsed& parsed) {
   TRY_SET(auto keeper, connect_keeper(parsed));
   bool folder = parsed.has(Opt::kRecursive);
   if (from.cell.empty()) TRY(folder ? copy_folder_in(keeper, from.path, to) : copy_file_in(keeper, from.path, to));
-  else TRY(folder ? copy_folder_out(keeper, from, to.path) : copy_file_out(keeper, from, to.path));
+  else if (folder) return copy_folder_out(keeper, from, to.path);
+  else TRY(copy_file_out(keeper, from, to.path));
   return 0;
 }
 

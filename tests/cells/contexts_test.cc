@@ -56,6 +56,11 @@ TEST_F(Contexts, WhatACallDefinesTheNextOneSees) {
   EXPECT_EQ(open("bash"), "bash");
   EXPECT_EQ(call("bash", "cd /tmp; z=1; f() { echo \"f $1\"; }").code, 0);
   EXPECT_EQ(call("bash", "pwd; f $z").out, "/tmp\nf 1\n");
+  // Only what was put into the background is a job.
+  EXPECT_EQ(call("bash", "/bin/true; /bin/true | cat").code, 0);
+  EXPECT_EQ(call("bash", "sleep 86431 & /bin/true").code, 0);
+  EXPECT_EQ(call("bash", "jobs").out, "[1]+  Running                 sleep 86431 &\n");
+  EXPECT_EQ(call("bash", "kill %1; ls /proc/self/fd | wc -l").out, "4\n");
   Called failed = call("bash", "(exit 3)");
   EXPECT_EQ(failed.code, 1);
   EXPECT_EQ(failed.err, "hotcell: exit code 3\n");

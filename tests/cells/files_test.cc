@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "base/sha256.h"
 #include "base/strings.h"
@@ -81,7 +82,7 @@ TEST_F(CellFiles, AProjectChangedUnderneathIsAConflictThatIsListed) {
   Called called = cell({"apply", "work"});
   EXPECT_EQ(called.code, 1) << called.describe();
   EXPECT_NE(called.out.find("conflict: a: changed in the project\n"), std::string::npos) << called.out;
-  EXPECT_NE(called.out.find("nothing was applied: 1 conflicts"), std::string::npos) << called.out;
+  EXPECT_NE(called.out.find("nothing was applied: 1 conflict (--force overwrites)\n"), std::string::npos) << called.out;
   EXPECT_EQ(in_project("a"), "theirs\n");
   EXPECT_EQ(in_project("b"), "old\n");
   called = cell({"apply", "work", "--json"});
@@ -105,9 +106,40 @@ TEST_F(CellFiles, ProtectedPathsAreAppliedOnlyWhenTold) {
   EXPECT_NE(called.out.find("refused: .env: protected by .env\nrefused: .git/config: protected by .git\n"), std::string::npos) << called.out;
   EXPECT_EQ(in_project(".env"), "K=1\n");
   EXPECT_FALSE(fs::exists(project() + "/fine"));
-  good({"apply", "work", "--allow-protected"});
+  // Forced or not, what was not written is not said to be.
+  put("fine", "theirs\n");
+  called = cell({"apply", "work", "--force"});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_EQ(called.out.find("overwritten"), std::string::npos) << called.out;
+  EXPECT_NE(called.out.find("conflict: fine: "), std::string::npos) << called.out;
+  EXPECT_NE(called.out.find("nothing was applied: 1 conflict, 2 refused (--allow-protected lets them)\n"), std::string::npos) << called.out;
+  EXPECT_EQ(in_project("fine"), "theirs\n");
+  good({"apply", "work", "--allow-protected", "--force"});
   EXPECT_EQ(in_project(".env"), "K=2\n");
   EXPECT_EQ(in_project("fine"), "fine\n");
+}
+
+// The project is not unlocked to be looked at: it would count as changed underneath.
+TEST_F(CellFiles, AFileOfTheProjectThatNobodyMayReadIsAChangeLikeAnother) {
+  put("locked", "old\n", 0000);
+  put("gone", "old\n", 0000);
+  put("a", "old\n");
+  create("work");
+  settle();
+  sh("work", "cd /work; rm -f locked gone; echo new > locked; echo new > a");
+  struct stat before {}, after {};
+  ASSERT_EQ(::stat((project() + "/locked").c_str(), &before), 0);
+  std::string told = good({"diff", "work"});
+  EXPECT_NE(told.find(" M locked"), std::string::npos) << told;
+  EXPECT_NE(told.find(" D gone"), std::string::npos) << told;
+  EXPECT_NE(told.find(" M a"), std::string::npos) << told;
+  std::string patch = good({"diff", "work", "--patch"});
+  EXPECT_NE(patch.find("+new"), std::string::npos) << patch;
+  ASSERT_EQ(::stat((project() + "/locked").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
+  good({"apply", "work"});
+  EXPECT_EQ(in_project("locked"), "new\n");
+  EXPECT_FALSE(fs::exists(project() + "/gone"));
 }
 
 // A kernel that stamps finely what somebody looks at gives every later file a stamp no earlier than that, ahead of the coarse
@@ -394,6 +426,21 @@ TEST_F(CellFiles, ACellIsStillWhileItIsLookedAt) {
   bool moved = false;
   for (int i = 0; i < 200 && !moved; ++i) moved = sh("work", "cat /work/counter /work/moved 2> /dev/null || true") != at;
   EXPECT_TRUE(moved);
+}
+
+// A process that gives back much memory is listed for long while it ends, and cannot be moved to where it would be frozen. That
+// is done once in a cell's life, so there are several of them.
+TEST_F(CellFiles, ProgramsThatEndDoNotKeepACellFromStandingStill) {
+  for (int i = 0; i < 12; ++i) {
+    create("work");
+    for (int n = 0; n < 2; ++n)
+      good({"exec", "work", "--detach", "--", "sh", "-c", "while :; do dd if=/dev/zero of=/dev/null bs=100M count=1 2> /dev/null; done"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + 7 * i));
+    Called called = cell({"diff", "work"});
+    ASSERT_EQ(called.code, 0) << called.describe();
+    EXPECT_EQ(sh("work", "echo on"), "on\n");
+    good({"rm", "work"});
+  }
 }
 
 // Where no freezer may be used each of these waits for an answer of the spawner, and the cell is started anew between them.

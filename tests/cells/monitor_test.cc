@@ -185,6 +185,24 @@ TEST_F(CellUsage, WhatIsWrittenInAMomentIsSeenBeforeTheEndIsTold) {
   EXPECT_EQ(sh("work", "echo ok"), "ok\n");
 }
 
+// A burst that takes less than a tick of CPU time, then nothing for a long time: nobody waits for the program's end.
+TEST_F(CellUsage, AProgramThatGoesOnAfterABurstIsToldAndStoppedMeanwhile) {
+  create("work");
+  auto begun = std::chrono::steady_clock::now();
+  std::string told = events_of("work", [&] {
+    begun = std::chrono::steady_clock::now();
+    Called called = exec("work", {"sh", "-c", "sleep 3; for i in 1 2 3; do fallocate -l 40000000 f$i; done; exec sleep 55"});
+    EXPECT_EQ(called.code, 137) << called.describe();
+    EXPECT_NE(called.err.find("disk"), std::string::npos) << called.describe();
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(40));
+  }, R"("exit_reason":"disk")");
+  EXPECT_EQ(count(told, R"("type":"limit.warning")"), 1u) << told;
+  EXPECT_NE(told.find(R"("limit_type":"disk","max":104857600)"), std::string::npos) << told;
+  EXPECT_EQ(count(told, R"("type":"execution.killed")"), 1u) << told;
+  EXPECT_GE(number(json({"usage", "work"}), "current/disk_bytes"), 120'000'000u);
+  EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
+}
+
 TEST_F(CellUsage, TheSentencesNameTheCellsOwnLimits) {
   create("work", {"--memory", "64M"});
   Called called = exec("work", {"python3", "-c", "x = b'x' * 200_000_000; print(len(x))"});

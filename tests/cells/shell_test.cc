@@ -127,6 +127,41 @@ TEST_F(Shells, JobsInTheBackgroundShiftNothing) {
   EXPECT_EQ(shell("work", "kill %%").code, 0);
 }
 
+// An interactive bash forgets what has ended when it shows its prompt, and this one shows none.
+TEST_F(Shells, JobsAreThoseThatWerePutIntoTheBackground) {
+  EXPECT_EQ(shell("work", "/bin/true; /bin/echo one | cat").out, "one\n");
+  EXPECT_EQ(shell("work", "jobs").out, "");
+  EXPECT_EQ(shell("work", "sleep 86423 & sleep 0.2 & sleep 86424 &").code, 0);
+  EXPECT_EQ(shell("work", "/bin/true; /bin/false").code, 1);
+  std::string listed = shell("work", "echo $?; jobs; jobs -r | grep -c 8642").out;
+  EXPECT_EQ(listed.substr(0, 2), "1\n") << listed;
+  EXPECT_NE(listed.find("[1] "), std::string::npos) << listed;
+  EXPECT_NE(listed.find("sleep 86423 &"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("[3]+"), std::string::npos) << listed;
+  EXPECT_EQ(listed.find("/bin/"), std::string::npos) << listed;
+  EXPECT_EQ(listed.substr(listed.size() - 3), "\n2\n") << listed;
+  // One that has ended is told once, also when other commands came between.
+  EXPECT_EQ(shell("work", "sleep 0.5").code, 0);
+  std::string ended = shell("work", "jobs").out;
+  EXPECT_NE(ended.find("Done"), std::string::npos) << ended;
+  EXPECT_NE(ended.find("sleep 0.2"), std::string::npos) << ended;
+  EXPECT_EQ(ended.find("sleep 0.5"), std::string::npos) << ended;
+  EXPECT_EQ(shell("work", "jobs").out.find("Done"), std::string::npos);
+  // Numbers are those of the jobs alone, and whatever the command has set changes nothing.
+  EXPECT_EQ(shell("work", "set -euC; IFS=8; kill %1; set +euC; wait %1 || :; unset IFS").code, 0);
+  EXPECT_EQ(shell("work", "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; jobs | wc -l").code, 0);
+  EXPECT_EQ(shell("work", "jobs -p | wc -l").out, "1\n");
+  EXPECT_EQ(shell("work", "kill %3; wait %3; jobs >/dev/null; sleep 86425 & jobs").out.find("[1]+"), 0u);
+  EXPECT_EQ(shell("work", "ls /proc/self/fd | wc -l; kill %1").out, "4\n") << "the file for it is not the command's";
+}
+
+TEST_F(Shells, ATracedShellDoesNotTraceItself) {
+  EXPECT_EQ(shell("work", "set -x; echo a").out, "+++ echo a\na\n++ hc_status=0\n++ hc_after\n");
+  Called next = shell("work", "set +x; echo b");
+  EXPECT_EQ(next.out.find("nonce"), std::string::npos) << next.out;
+  EXPECT_EQ(shell("work", "echo c").out, "c\n");
+}
+
 TEST_F(Shells, APasswordPromptIsToldAndAnswered) {
   Json asks = shell_json("work", "read -r -s -p 'Password: ' p; echo; echo got ${#p}");
   EXPECT_EQ(asks.text("state"), "awaiting_input");

@@ -26,8 +26,10 @@
 namespace hotcell::cells {
 
 // "python", "javascript", "bash" or another name of theirs. `requests` and `answers` are the descriptors as the driver will see
-// them, both below 10. The program is the first word and is looked for by the caller.
-Result<std::vector<std::string>> driver_argv(std::string_view language, int requests, int answers);
+// them, both below 10, and so is `scratch`, an empty file of bash's alone. The program is the first word and is looked for by the caller.
+Result<std::vector<std::string>> driver_argv(std::string_view language, int requests, int answers, int scratch);
+// For a bash that shows no prompt: hc_tidy, which leaves the user's own jobs alone in its table. `scratch` as above.
+std::string jobs_driver(int scratch);
 // Their first names; nothing for what is none of them.
 std::string_view context_language(std::string_view name);
 

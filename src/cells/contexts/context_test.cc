@@ -276,7 +276,7 @@ TEST(ContextJson, HoldsAllOfIt) {
 
 TEST(ContextLanguages, AreThree) {
   EXPECT_EQ(context_language("js"), "javascript");
-  auto none = driver_argv("cobol", 3, 4);
+  auto none = driver_argv("cobol", 3, 4, 5);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message, "no context for cobol; there are python, javascript and bash");
 }

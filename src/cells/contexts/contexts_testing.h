@@ -28,8 +28,9 @@ class Interpreter {
     ::signal(SIGPIPE, SIG_IGN);
     auto null = sys::open("/dev/null", O_RDONLY);
     auto requests = sys::make_pipe(0), answers = sys::make_pipe(0), out = sys::make_pipe(0), err = sys::make_pipe(0);
-    auto argv = driver_argv(language, 3, 4);
-    if (!argv.ok()) return;
+    auto scratch = sys::memfd("hotcell-scratch", {}, false, false);
+    auto argv = driver_argv(language, 3, 4, 5);
+    if (!argv.ok() || !scratch.ok()) return;
     sys::Spawn spawn;
     spawn.program = "/usr/bin/setsid";  // in place: a child of ours leads no group
     char name[] = "/tmp/hotcell-context-XXXXXX";
@@ -38,6 +39,7 @@ class Interpreter {
     spawn.argv = {"setsid", "env", cat("TMPDIR=", folder), "prlimit", "--core=0"};
     for (auto& word : argv.value()) spawn.argv.push_back(word == "python3" ? "/usr/bin/python3" : word);
     spawn.fds = {null.value().get(), out.value().write.get(), err.value().write.get(), requests.value().read.get(), answers.value().write.get()};
+    if (context_language(language) == "bash") spawn.fds.push_back(scratch.value().get());
     spawn.keep_environment = true;
     auto child = sys::spawn(spawn);
     if (!child.ok()) return;

@@ -11,6 +11,12 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 
 }  // namespace
 
+std::string jobs_driver(int scratch) {
+  std::string text(warm_prelude("driver_jobs.sh"));
+  replace_all(text, "HC_NOTES", cat(scratch));
+  return text;
+}
+
 std::string_view context_language(std::string_view name) {
   if (name == "python" || name == "python3" || name == "py") return "python";
   if (name == "javascript" || name == "js" || name == "node") return "javascript";
@@ -18,7 +24,7 @@ std::string_view context_language(std::string_view name) {
   return {};
 }
 
-Result<std::vector<std::string>> driver_argv(std::string_view name, int requests, int answers) {
+Result<std::vector<std::string>> driver_argv(std::string_view name, int requests, int answers, int scratch) {
   std::string_view language = context_language(name);
   std::string in = cat(requests), out = cat(answers);
   if (language == "python") {
@@ -33,6 +39,8 @@ Result<std::vector<std::string>> driver_argv(std::string_view name, int requests
     std::string driver(warm_prelude("driver.sh"));
     replace_all(driver, "HC_REQUESTS", in);
     replace_all(driver, "HC_ANSWERS", out);
+    replace_all(driver, "HC_SCRATCH", cat(scratch));
+    replace_all(driver, "HC_JOBS", jobs_driver(17));
     return std::vector<std::string>{"bash", "-c", "PROMPT_COMMAND=$0 exec bash --noprofile --norc --noediting -i 14>&2 2>/dev/null", std::move(driver)};
   }
   return make_error(ErrorCode::kInvalid, cat("no context for ", printable(name), "; there are python, javascript and bash"));

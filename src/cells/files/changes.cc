@@ -120,9 +120,15 @@ class Finder {
     bool modified = c.size != c.old_size || c.target != c.old_target;
     if (c.type == FileType::kFile && !modified) {
       TRY_SET(sys::Fd now, Unlocked::file(folder, name));
-      TRY_SET(sys::Fd before, sys::open_at(parent_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-      TRY_SET(bool same, same_bytes(now.get(), before.get(), c.size));
-      modified = !same;
+      auto before = sys::open_at(parent_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+      // The cell could not read it either: what it has there is another file.
+      if (!before.ok() && before.error().err == EACCES) {
+        modified = true;
+      } else {
+        if (!before.ok()) return std::move(before).error();
+        TRY_SET(bool same, same_bytes(now.get(), before.value().get(), c.size));
+        modified = !same;
+      }
     }
     c.owner_changed = f.upper.st_uid != f.lower.st_uid || f.upper.st_gid != f.lower.st_gid;
     TRY_SET(auto now, read_xattrs(folder, name));

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/strings.h"
 #include "cells/files/changes.h"
 #include "cells/files/git_patch.h"
@@ -23,6 +25,13 @@ class Patcher {
     if (c.kind == ChangeKind::kMode) {
       if (options_.patches) c.patch = patch_of_mode(c);
       return {};
+    }
+    if (had && c.old_type == FileType::kFile) {
+      TRY_SET(bool readable, may_read(c.path));
+      if (!readable) {
+        c.patch_left_out = "the project's file may not be read";
+        return {};
+      }
     }
     if (std::max(c.size, c.old_size) > options_.largest_text.n) {
       // Whether it is text is still worth knowing, and its beginning tells.
@@ -53,6 +62,13 @@ class Patcher {
  private:
   static constexpr std::uint64_t kHead = 8000;
   static bool shows(FileType type) { return type == FileType::kFile || type == FileType::kSymlink; }
+
+  // Nothing of the project is unlocked for that: its ctime would say that somebody has changed it.
+  Result<bool> may_read(const std::string& path) const {
+    TRY_SET(Place place, open_parent(layers_.lower.get(), path));
+    auto opened = sys::open_at(place.folder.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    return opened.ok() || opened.error().err != EACCES;
+  }
 
   static Result<std::string> content(bool there, int root, const std::string& path, const std::string& target, std::uint64_t most) {
     if (!there) return std::string();

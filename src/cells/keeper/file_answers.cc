@@ -92,15 +92,19 @@ std::string apply_words(const ApplyReport& report, const ApplyOptions& options, 
   auto notes = [&](std::string_view head, const std::vector<ApplyNote>& list) {
     for (const auto& n : list) out += cat(head, printable(n.path), ": ", n.why, "\n");
   };
-  notes(options.force ? "overwritten: " : "conflict: ", report.conflicts);
+  notes(options.force && !refused ? "overwritten: " : "conflict: ", report.conflicts);
   notes("refused: ", report.refused);
   notes("left out: ", report.skipped);
   notes("without: ", report.stripped);
   for (const auto& path : report.written) out += cat("written: ", printable(path), "\n");
   for (const auto& path : report.removed) out += cat("removed: ", printable(path), "\n");
-  if (refused)
-    return out + cat("nothing was applied: ", report.conflicts.size(), " conflicts (--force overwrites them), ", report.refused.size(),
-                     " refused (--allow-protected lets them)\n");
+  if (refused) {
+    out += "nothing was applied: ";
+    if (!report.conflicts.empty()) out += cat(plural(report.conflicts.size(), "conflict"), options.force ? "" : " (--force overwrites)");
+    if (!report.conflicts.empty() && !report.refused.empty()) out += ", ";
+    if (!report.refused.empty()) out += cat(report.refused.size(), " refused", options.on_protected == OnRefusal::kAllow ? "" : " (--allow-protected lets them)");
+    return out + "\n";
+  }
   if (options.dry_run) return out + "nothing stands in the way of applying this\n";
   return out + cat(report.written.size(), " written, ", report.removed.size(), " removed\n");
 }

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostContexts = 16;
 constexpr std::size_t kLongestCode = 8 << 20;
 constexpr auto kStartTime = std::chrono::seconds(60);
-constexpr int kRequests = 3, kAnswers = 4;
+constexpr int kRequests = 3, kAnswers = 4, kScratch = 5;
 
 std::string word(const Ask& ask, const std::string& name) {
   auto it = ask.fields.find(name);
@@ -96,7 +96,7 @@ void Keeper::end_context(Kept& cell, HeldContext& held, std::string why) {
 }
 
 Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::shared_ptr<HeldContext>& held) {
-  TRY_SET(std::vector<std::string> argv, driver_argv(held->language, kRequests, kAnswers));
+  TRY_SET(std::vector<std::string> argv, driver_argv(held->language, kRequests, kAnswers, kScratch));
   TRY_SET(sys::Fd null, sys::open("/dev/null", O_RDONLY));
   TRY_SET(sys::Pipe requests, sys::make_pipe(0));
   TRY_SET(sys::Pipe answers, sys::make_pipe(0));
@@ -110,6 +110,11 @@ Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::sh
   order.argv = std::move(argv);
   order.env = environment(cell, held->env);
   order.fds = {null.get(), out.write.get(), err.write.get(), requests.read.get(), answers.write.get()};
+  sys::Fd scratch;
+  if (held->language == "bash") {
+    TRY_SET(scratch, sys::memfd("hotcell-scratch", {}, false, false));
+    order.fds.push_back(scratch.get());
+  }
   TRY_SET(Execution * execution, run(cell, order));
   std::string id = cell.record.id, name = held->name;
   execution->ours = true;
@@ -157,7 +162,7 @@ Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::sh
 
 Result<void> Keeper::create_context(const Asker& asker, Kept& cell, const Ask& ask) {
   std::string_view language = context_language(word(ask, "language"));
-  if (language.empty()) return driver_argv(word(ask, "language"), kRequests, kAnswers).error();
+  if (language.empty()) return driver_argv(word(ask, "language"), kRequests, kAnswers, kScratch).error();
   std::string name = word(ask, "context");
   if (name.empty()) {
     name = std::string(language);

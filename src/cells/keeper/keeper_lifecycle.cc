@@ -155,7 +155,7 @@ Policy Keeper::running_policy(const Kept& cell) const {
   w.project = cell.record.project;
   w.folder = cell.folder;
   w.files.emplace_back("spawner", std::string(spawner_image()));
-  w.files.emplace_back("shell.rc", std::string(shell_driver()));
+  w.files.emplace_back("shell.rc", shell_driver());
   secret_files(cell, w);
   p.lasting = std::move(w);
   return p;

@@ -2,9 +2,10 @@
 //
 // The launcher samples every cell it runs: often while something happens in it, every two seconds while nothing does. Those
 // samples come here; no clock of ours runs for a cell. The files of a workspace are counted by a thread, and only after the
-// cell has used CPU since the last count, or when a program has ended: what it wrote in a moment between two samples is seen
-// before its end is told. So a cell that is idle costs a few reads of its control group every two seconds.
+// cell has used CPU since the last count (where no control group tells that: while a program is there), or when a program has
+// ended: what it wrote in a moment between two samples is seen before its end is told. So a cell that is idle costs a few reads of its control group every two seconds.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -104,7 +105,11 @@ void Keeper::on_usage(const std::string& id, const LiveUsage& now_used) {
     u.watch.add(s);
     for (const auto& warning : u.watch.take_warnings()) tell(cell, warning);
   }
-  if (!cell.disk && !u.looking && at >= u.next_look && (s.cpu != u.cpu_at_look || u.stale)) look_at_disk(cell, {});
+  // Hundreds of megabytes are allocated in less than a tick of the clock. Where no control group counts CPU time it is a number of whole
+  // ticks, in which that does not show: there it is looked while any program is there.
+  static const std::int64_t kTick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+  const bool hidden = s.cpu.count() % kTick == 0 && (s.processes > 0 || !cell.executions.empty());
+  if (!cell.disk && !u.looking && at >= u.next_look && (s.cpu != u.cpu_at_look || u.stale || hidden)) look_at_disk(cell, {});
   for (auto& then : std::exchange(u.on_sample, {})) then();
 }
 

@@ -59,7 +59,7 @@ void Keeper::open_session(const Asker& asker, Kept& cell, const Ask& ask) {
   if (agent) {
     if (auto opened = session->open_pipes(); !opened.ok()) return answer(asker, std::move(opened).error());
     order.argv = {"bash", "--noprofile", "--noediting", "--rcfile", "/run/hotcell/shell.rc", "-i"};
-    order.fds = {session->orders_theirs.get(), session->status_theirs.get()};
+    order.fds = {session->orders_theirs.get(), session->status_theirs.get(), session->scratch_theirs.get()};
   } else {
     order.argv = {"bash", "-i"};
     order.env.try_emplace("PS1", cat(cell.record.name, ":\\w\\$ "));

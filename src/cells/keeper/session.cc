@@ -12,6 +12,7 @@
 
 #include "base/json_write.h"
 #include "base/strings.h"
+#include "cells/contexts/context.h"
 #include "sys/file.h"
 #include "sys/uuid.h"
 
@@ -28,13 +29,16 @@ constexpr int kGiveUp = 4;
 
 // An interactive bash comes to its prompt after every interrupt, whatever it was in the middle of; PROMPT_COMMAND is
 // therefore where orders are taken. `hc_busy` set there means that an interrupt has brought us.
-std::string_view shell_driver() {
-  return R"(exec 11<&3 12>&4 13>&1 3<&- 4>&-
+std::string shell_driver() {
+  return cat(jobs_driver(14), R"(exec 11<&3 12>&4 13>&1 14<&5 3<&- 4>&- 5<&-
 unset HISTFILE
 HISTSIZE=0 PS1= PS2= hc_busy= hc_status=0 hc_nonce= hc_command=
 hc_before() { return "$hc_status"; }
 hc_after() {
+  # Neither traced nor ended by what the command has set.
+  { builtin local -; builtin set +xeu; } 2>/dev/null
   hc_busy= PROMPT_COMMAND=hc_serve
+  hc_tidy
   IFS= builtin read -r -d '' -u 11 hc_nonce || builtin exit 0
   builtin printf '%s' "$hc_nonce" >&13
   builtin printf '%s %d\0' "$hc_nonce" "$hc_status" >&12
@@ -47,14 +51,14 @@ hc_serve() {
   while IFS= builtin read -r -d '' -u 11 hc_command; do
     hc_busy=1
     hc_before
-    builtin eval "$hc_command" 11<&- 12>&- 13>&-
+    builtin eval "$hc_command" 11<&- 12>&- 13>&- 14<&-
     hc_status=$?
     hc_after
   done
   builtin exit 0
 }
 PROMPT_COMMAND=hc_serve
-)";
+)");
 }
 
 Session::~Session() {
@@ -66,6 +70,7 @@ Session::~Session() {
 Result<void> Session::open_pipes() {
   TRY_SET(sys::Pipe orders, sys::make_pipe(0));
   TRY_SET(sys::Pipe status, sys::make_pipe(0));
+  TRY_SET(scratch_theirs, sys::memfd("hotcell-scratch", {}, false, false));
   TRY(sys::set_nonblocking(orders.write.get()));
   TRY(sys::set_nonblocking(status.read.get()));
   orders_theirs = std::move(orders.read);
@@ -82,6 +87,7 @@ void Session::on_terminal(sys::Fd master) {
   master_watch_ = keeper_.watch(master_.get(), EPOLLIN, [this](std::uint32_t events) { on_master(events); });
   orders_theirs.reset();
   status_theirs.reset();
+  scratch_theirs.reset();
   for (const Asker& asker : std::exchange(openers, {})) keeper_.answer_text(asker, name_);
 }
 

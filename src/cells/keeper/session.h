@@ -19,7 +19,7 @@
 
 namespace hotcell::cells {
 
-std::string_view shell_driver();  // what bash is told to be an agent's shell
+std::string shell_driver();  // what bash is told to be an agent's shell
 
 class Session {
  public:
@@ -32,7 +32,7 @@ class Session {
   bool running() const { return command_.has_value(); }
   const std::string& name() const { return name_; }
   std::uint64_t execution = 0;
-  sys::Fd orders_theirs, status_theirs;         // until it is started
+  sys::Fd orders_theirs, status_theirs, scratch_theirs;  // until it is started
 
   Result<void> open_pipes();
   void on_terminal(sys::Fd master);

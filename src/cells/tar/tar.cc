@@ -218,24 +218,46 @@ bool is_plain(const char* name) {
   return true;
 }
 
-// A link at `name` that stays in the folder. `..` counts only at the beginning, where it climbs real folders (nothing is
-// written through a link); further on it might climb from wherever another link leads.
+// The next part of a path that names something: neither empty nor `.`. 0: none.
+size_t next_part(const char*& at) {
+  for (;; at += *at == '.') {
+    while (*at == '/') ++at;
+    size_t n = strcspn(at, "/");
+    if (n != 1 || *at != '.') return n;
+  }
+}
+
+// A link at `name` that stays below the first part of that name: what lies beside it in the folder was there before. (Of a name that
+// begins with `.` it is the folder itself.) `..` counts only at the beginning, where it climbs real folders (nothing is written
+// through a link); further on it might climb from wherever another link leads.
 bool stays_inside(const char* name, const char* target) {
   if (*target == '/' || *target == 0) return false;
-  int depth = 0;
+  const bool whole = name[0] == '.' && name[1] == '/';
+  int depth = -1;
+  const char* top = name;
+  const size_t top_size = next_part(top);
+  for (const char* at = top; size_t n = next_part(at); at += n) ++depth;
   bool down = false;
-  for (const char* at = strchr(name, '/'); at != nullptr; at = strchr(at + 1, '/')) ++depth;
-  for (const char* part = target; part != nullptr;) {
-    const char* slash = strchr(part, '/');
-    size_t n = slash == nullptr ? strlen(part) : static_cast<size_t>(slash - part);
-    if (n == 2 && part[0] == '.' && part[1] == '.') {
+  for (const char* at = target; size_t n = next_part(at); at += n) {
+    if (n == 2 && at[0] == '.' && at[1] == '.') {
       if (down || --depth < 0) return false;
-    } else if (n > 0 && !(n == 1 && part[0] == '.')) {
+    } else if (!down) {
+      if (depth == 0 && !whole && !(n == top_size && strncmp(at, top, n) == 0)) return false;
       down = true;
     }
-    part = slash == nullptr ? nullptr : slash + 1;
   }
-  return true;
+  return down || depth > 0 || whole;
+}
+
+void leave_out(TarLeftOut* left_out, const char* name) {
+  if (left_out == nullptr) return;
+  if (left_out->count < TarLeftOut::kNamed) {
+    char* to = left_out->names[left_out->count];
+    size_t n = strnlen(name, sizeof left_out->names[0] - 1);
+    memcpy(to, name, n);
+    to[n] = 0;
+  }
+  ++left_out->count;
 }
 
 bool copy_content(int in, int to, uint64_t size) {
@@ -272,7 +294,7 @@ bool add_name(int folder, char* of, int parent, const char* last) {
   return good;
 }
 
-bool read_entry(int in, int folder, char* name, char* link, const Header& h, uint64_t size, TarLinks links, TarFault& fault) {
+bool read_entry(int in, int folder, char* name, char* link, const Header& h, uint64_t size, TarLinks links, TarFault& fault, TarLeftOut* left_out) {
   while (*name == '/') ++name;
   size_t length = strlen(name);
   while (length > 0 && name[length - 1] == '/') name[--length] = 0;
@@ -280,7 +302,7 @@ bool read_entry(int in, int folder, char* name, char* link, const Header& h, uin
   if (!top && !is_plain(name)) return fail(fault, EPERM, "a name that leads elsewhere", name);
   mode_t mode = static_cast<mode_t>(get_number(h.mode, sizeof h.mode)) & 0777;
   if (top) return h.type == '5' || fail(fault, EINVAL, "an entry without a name", name);
-  if (h.type == '2' && links == TarLinks::kInside && !stays_inside(name, link)) return fail(fault, EPERM, "a link that leads elsewhere", name);
+  if (h.type == '2' && links == TarLinks::kInside && !stays_inside(name, link)) return leave_out(left_out, name), true;
   const char* last;
   int parent = open_parent(folder, name, &last);
   if (parent < 0) return fail(fault, errno, errno == ENOTDIR ? "a name that leads through a link or a file" : "write", name);
@@ -332,7 +354,7 @@ bool tar_write(int folder, const char* path, const char* name, int out, TarFault
   return write_all(out, zeros, sizeof zeros) || fail(fault, errno, "write", name);
 }
 
-bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault) {
+bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault, TarLeftOut* left_out) {
   static char name[kLongest + kBlock], link[kLongest + kBlock];
   bool long_name = false, long_link = false;
   for (;;) {
@@ -378,7 +400,7 @@ bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, Ta
     if (!file) size = 0;
     if (most_entries-- == 0 || size > most_bytes) return fail(fault, EFBIG, "more than is allowed", name);
     most_bytes -= size;
-    if (!read_entry(in, folder, name, link, h, size, links, fault)) return false;
+    if (!read_entry(in, folder, name, link, h, size, links, fault, left_out)) return false;
   }
 }
 

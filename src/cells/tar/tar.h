@@ -14,10 +14,16 @@ struct TarFault {
 
 // `name`: what the entries are called; a file alone is one entry. Sockets, FIFOs and devices are left out.
 bool tar_write(int folder, const char* path, const char* name, int out, TarFault& fault);
+// What was not made; the names of the first ones.
+struct TarLeftOut {
+  static constexpr unsigned kNamed = 5;
+  uint64_t count = 0;
+  char names[kNamed][512] = {};
+};
 // Into `folder`, at most `most_bytes` of content and `most_entries`. What was there under the same name is replaced,
-// folders are filled. `links`: outside a cell a symlink that leads out of `folder` is refused, for whoever opens it later, and so
-// are further names of a file, which tar_write never makes.
+// folders are filled. `links`: outside a cell a symlink that leads out of what is unpacked (the entry at the top that it is in) is left out,
+// for whoever opens it later; further names of a file, which tar_write never makes, are refused.
 enum class TarLinks { kAny, kInside };
-bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault);
+bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault, TarLeftOut* left_out = nullptr);
 
 }  // namespace hotcell::cells

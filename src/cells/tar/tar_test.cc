@@ -75,7 +75,8 @@ class Tar : public ::testing::Test {
     ::lseek(in, 0, SEEK_SET);
     int folder = ::open((top_ + "/in").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fault_ = {};
-    bool good = tar_read(in, folder, most, entries, links, fault_);
+    left_out_ = {};
+    bool good = tar_read(in, folder, most, entries, links, fault_, &left_out_);
     ::close(in);
     ::close(folder);
     EXPECT_EQ(text("outside"), "untouched");
@@ -94,6 +95,7 @@ class Tar : public ::testing::Test {
   }
   std::string top_;
   TarFault fault_;
+  TarLeftOut left_out_;
 };
 
 TEST_F(Tar, AFolderComesBackAsItWas) {
@@ -144,14 +146,46 @@ TEST_F(Tar, NothingIsWrittenThroughALink) {
   EXPECT_EQ(text("in/last"), "new");
 }
 
-TEST_F(Tar, ALinkThatLeadsOutIsRefusedOutside) {
-  EXPECT_EQ(unpack(archive({{"d/way", "../outside", "", '2'}})), 0) << "still inside";
-  for (const char* target : {"/etc/passwd", "..", "../outside", "x/../../outside", "./../outside", ""}) {
-    EXPECT_EQ(unpack(archive({{"way", target, "", '2'}})), EPERM) << target;
-    EXPECT_STREQ(fault_.what, "a link that leads elsewhere") << target;
+TEST_F(Tar, ALinkThatLeadsOutIsLeftOutAndTheRestIsThere) {
+  for (auto [name, target] : {std::pair{"d/way", "file"}, {"d/way", "../d/file"}, {"d/e/way", "../file"}, {"d/e/way", ".."}, {"d/way", "."}, {"./way", "d/file"},
+                              {"./d/way", "../x"}, {"d/way", "e/./f"}, {"d/way", "..."}, {"d/way", ".hidden"}}) {
+    EXPECT_EQ(unpack(archive({{name, target, "", '2'}, {"after", "", "x"}})), 0) << target;
+    EXPECT_EQ(left_out_.count, 0u) << name << " -> " << target;
+    EXPECT_EQ(fs::read_symlink(top_ + "/in/" + name), target);
+    fs::remove_all(top_ + "/in");
+    fs::create_directory(top_ + "/in");
+  }
+  for (auto [name, target] : {std::pair{"way", "/etc/passwd"}, {"way", ".."}, {"way", "../outside"}, {"way", "x/../../outside"}, {"way", "./../outside"}, {"way", ""},
+                              // Beside what was asked for: that was there before.
+                              {"d/way", "../outside"}, {"d/way", ".."}, {"d/way", "../dd"}, {"way", "other"},
+                              // Parts that are none do not count.
+                              {"./way", "../outside"}, {"././way", "../outside"}, {"d//way", "../../outside"}, {"d/./way", "../../outside"}, {"d/way", "..//../outside"},
+                              {".//way", ".././outside"}}) {
+    EXPECT_EQ(unpack(archive({{name, target, "", '2'}, {"after", "", "x"}})), 0) << name << " -> " << target;
+    EXPECT_EQ(left_out_.count, 1u) << name << " -> " << target;
+    EXPECT_STREQ(left_out_.names[0], name);
+    EXPECT_EQ(text("in/after"), "x") << "what comes later is there";
+    EXPECT_FALSE(fs::exists(fs::symlink_status(top_ + "/in/" + name))) << name << " -> " << target;
+    fs::remove_all(top_ + "/in");
+    fs::create_directory(top_ + "/in");
   }
   // By way of another one: `here` stays, and `here/..` would be the folder above.
-  EXPECT_EQ(unpack(archive({{"here", ".", "", '2'}, {"up", "here/..", "", '2'}})), EPERM);
+  EXPECT_EQ(unpack(archive({{"./here", ".", "", '2'}, {"./up", "here/..", "", '2'}})), 0);
+  EXPECT_EQ(left_out_.count, 1u);
+  // What claims to be behind one that was left out is inside, in a folder.
+  EXPECT_EQ(unpack(archive({{"way", "..", "", '2'}, {"way/outside", "", "x"}})), 0);
+  EXPECT_EQ(text("in/way/outside"), "x");
+  // What was there under its name stays.
+  EXPECT_EQ(unpack(archive({{"mine", "", "mine"}, {"mine", "/etc/passwd", "", '2'}})), 0);
+  EXPECT_EQ(text("in/mine"), "mine");
+}
+
+TEST_F(Tar, OfMuchThatIsLeftOutTheFirstAreNamedAndAllAreCounted) {
+  std::vector<Entry> entries;
+  for (int i = 0; i < 90; ++i) entries.push_back({"l" + std::to_string(i), "/etc/passwd", "", '2'});
+  EXPECT_EQ(unpack(archive(entries)), 0);
+  EXPECT_EQ(left_out_.count, 90u);
+  EXPECT_STREQ(left_out_.names[TarLeftOut::kNamed - 1], "l4");
 }
 
 TEST_F(Tar, DevicesAndHardLinksAreRefused) {

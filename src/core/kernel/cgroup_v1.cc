@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/strings.h"
 #include "core/kernel/cgroup.h"
@@ -142,7 +143,11 @@ class CgroupV1 final : public Cgroup {
       TRY_SET(freezer_, sys::open(made_.back().c_str(), O_RDONLY | O_DIRECTORY));
     }
     TRY(sys::write_file_at(freezer_.get(), "freezer.state", frozen ? "FROZEN" : "THAWED"));
-    return frozen ? move_into_freezer() : Result<void>{};
+    if (!frozen) return {};
+    auto moved = move_into_freezer();
+    // Who is told that it cannot be frozen does without: nothing is left half frozen for ever.
+    if (!moved.ok()) sys::write_file_at(freezer_.get(), "freezer.state", "THAWED").ignore("the failure is told");
+    return moved;
   }
 
   void reclaim() override {
@@ -179,13 +184,15 @@ class CgroupV1 final : public Cgroup {
 
  private:
   // It is joined only when it is wanted: the processes are there by then and move in, each to be frozen as it arrives.
-  // Who was forked meanwhile is found in the next round; those inside fork no more.
+  // Who was forked meanwhile is found in the next round; those inside fork no more. Who is on its way out does not move and does nothing
+  // more, but is listed until it is out, which may take longer than all rounds: nobody is waited for twice.
   Result<void> move_into_freezer() {
+    std::set<std::string> tried;
     for (int round = 0; round < 100; ++round) {
       auto inside = members(freezer_.get()), all = members(hierarchies_.front().dir.get());
       bool moved = false;
       for (const auto& pid : all) {
-        if (std::find(inside.begin(), inside.end(), pid) != inside.end()) continue;
+        if (std::find(inside.begin(), inside.end(), pid) != inside.end() || !tried.insert(pid).second) continue;
         moved = true;
         if (auto r = sys::write_file_at(freezer_.get(), "cgroup.procs", pid); !r && r.error().err != ESRCH) return std::move(r).error();
       }

@@ -113,7 +113,8 @@ Result<void> Cell::on_prog(const Host& host) {
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
   if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
   program_ = m.pid;
-  if (!host.privileged) TRY(limit_open_files(m.pid).context("rlimits"));
+  // A tool that sets the program's limits itself needs its own (plan_outer).
+  if (!host.privileged && !outer_.own_rlimits) TRY(limit_open_files(m.pid).context("rlimits"));
   op_ns_.assign(record.op_ns, record.op_ns + plan_->builder.entries().size());
   auto before = Clock::now();
   enforcement_ = read_back(m.pid, *plan_, host, cgroup_.get());
