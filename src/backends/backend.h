@@ -66,6 +66,7 @@ struct ToolPlan {
   std::vector<std::vector<std::string>> after = {};             // run when it is over, however it ended
   std::string state = {};                                       // a folder; when nothing is left in it, `after` has nothing to do
   std::vector<std::string> suspend = {};                        // keeps what runs and ends it; where is the end of its last word but one
+  bool own_tasks = false;                                       // the seal counts the program's processes, in a user namespace of their own
   std::string group = {};                                       // a cgroup that it makes, hotcell/GROUP in every hierarchy
 };
 

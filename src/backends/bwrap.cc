@@ -1,6 +1,9 @@
 // bubblewrap: namespaces and binds by its own hand, our filter by --seccomp. Run under the program's own uid when we are
 // root: as root it would map the host's root into the cell.
 #include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <cstdio>
 
 #include "backends/tools.h"
 #include "backends/view.h"
@@ -8,6 +11,14 @@
 
 namespace hotcell::backends {
 namespace {
+
+// Since Linux 5.14 RLIMIT_NPROC is held for each user namespace by itself.
+bool counts_in_namespaces() {
+  utsname u{};
+  int major = 0, minor = 0;
+  if (::uname(&u) != 0 || std::sscanf(u.release, "%d.%d", &major, &minor) != 2) return false;
+  return major > 5 || (major == 5 && minor >= 14);
+}
 
 class Bwrap final : public Backend {
  public:
@@ -84,7 +95,11 @@ class Bwrap final : public Backend {
     add({"--remount-ro", "/"});
     for (const auto& [k, v] : r.env) add({"--setenv", k, v});
     add({"--chdir", r.request.workdir.empty() ? "/work" : r.request.workdir, "--"});
-    for (auto w : kWatchedFirst) a.emplace_back(w);  // bubblewrap's own pid 1 can be read and written by the program
+    // As a user's own uid all of that user's processes would count, outside; inside the seal and the program's do.
+    SealLimits own;
+    out.own_tasks = !r.privileged && counts_in_namespaces();
+    if (out.own_tasks) own.tasks = r.policy.limits.processes + 1;
+    for (auto& w : watched_first(own)) a.push_back(std::move(w));  // bubblewrap's own pid 1 can be read and written by the program
     for (const auto& w : r.request.argv) a.push_back(w);
     return out;
   }

@@ -80,9 +80,11 @@ class Codex final : public Backend {
     config += "[permissions.hotcell.network]\nenabled = false\n";
     // It refuses to put its helper below the folder for temporary files: that is another one.
     out.argv = {"/usr/bin/env", cat("HOME=", home), cat("CODEX_HOME=", home), cat("TMPDIR=", home, "-tmp"), "/usr/bin/prlimit",
-                cat("--nofile=", std::max<std::uint32_t>(r.policy.limits.open_files, 64)), cat("--fsize=", r.policy.limits.disk.n), "--core=0", "--",
+                cat("--nofile=", std::max(r.policy.limits.open_files, kToolFiles)), cat("--fsize=", r.policy.limits.disk.n), "--core=0", "--",
                 r.tool, r.settings.get("codex.subcommand"), "-P", "hotcell", "-C", moved(r.request.workdir.empty() ? "/work" : r.request.workdir), "--",
-                cat(sealed, kSealed[0]), "--watch", cat(sealed, kSealed[1]), "/usr/bin/env", "-i"};
+                cat(sealed, kSealed[0])};
+    for (auto& w : seal_limits(few_files(r.policy.limits))) out.argv.push_back(std::move(w));
+    out.argv.insert(out.argv.end(), {"--watch", cat(sealed, kSealed[1]), "/usr/bin/env", "-i"});
     for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", moved(v)));
     for (const auto& w : r.request.argv) out.argv.push_back(moved(w));
     // It makes this folder whatever TMPDIR says. One that somebody uses is not empty.

@@ -34,6 +34,28 @@ Result<std::vector<Piece>> seal_pieces(const Policy& policy) {
   return std::vector<Piece>{seal_piece(), {cat("sealed", kSealed[1]), std::move(filter)}, told_piece()};
 }
 
+std::vector<std::string> seal_limits(const SealLimits& limits) {
+  std::vector<std::string> out;
+  if (limits.files) out.push_back(cat("--files=", *limits.files));
+  if (limits.tasks) out.push_back(cat("--tasks=", *limits.tasks));
+  return out;
+}
+
+SealLimits few_files(const Limits& limits) {
+  SealLimits out;
+  if (limits.open_files < kToolFiles) out.files = limits.open_files;
+  return out;
+}
+
+std::vector<std::string> sealed_first() { return {std::begin(kSealedFirst), std::end(kSealedFirst)}; }
+
+std::vector<std::string> watched_first(const SealLimits& limits) {
+  std::vector<std::string> out(std::begin(kWatchedFirst), std::end(kWatchedFirst));
+  auto more = seal_limits(limits);
+  out.insert(out.begin() + 1, more.begin(), more.end());
+  return out;
+}
+
 Piece seal_piece() {
   return {cat("sealed", kSealed[0]), std::string(hotcell_seal_begin, static_cast<std::size_t>(hotcell_seal_end - hotcell_seal_begin)), Piece::Kind::kFile, 0755};
 }
@@ -41,6 +63,11 @@ Piece seal_piece() {
 // It is shown on read-only mounts, where a pipe can be written all the same and its mode cannot be changed; it holds nothing when the run is
 // over. What a program writes there itself is a word about nobody but itself.
 Piece told_piece() { return {std::string(kToldPiece), "", Piece::Kind::kFifo, 0622}; }
+
+void knocks_for_pipes(std::vector<Piece>& pieces) {
+  std::erase_if(pieces, [](const Piece& p) { return p.kind == Piece::Kind::kFifo; });
+  for (auto name : kKnocks) pieces.push_back({cat("sealed", kSealTarget, "/", name), "\n"});
+}
 
 Piece wait_piece(std::string_view prefix) {
   return {cat(prefix, kWait), std::string(hotcell_wait_begin, static_cast<std::size_t>(hotcell_wait_end - hotcell_wait_begin)), Piece::Kind::kFile, 0755};

@@ -2,6 +2,8 @@
 // Its own small init is pid 1. The program's ids are those of an otherwise unused user, in a user namespace.
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "backends/told.h"
 #include "backends/tools.h"
 #include "backends/view.h"
@@ -52,7 +54,9 @@ class Lxc final : public Backend {
     // with it. Otherwise it scatters groups over every hierarchy and leaves some.
     out.argv = {"/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", "umount -R -l /sys/fs/cgroup 2>/dev/null; exec \"$@\"", "sh"};
     out.argv.insert(out.argv.end(), {r.tool, "--quiet", "-n", name, "-P", cat(r.scratch, "/state"), "-f", cat(r.scratch, "/lxc.conf"), "--",
-                                     std::string(kSealed[0]), "--end-others", std::string(kSealed[1]), "/usr/bin/env", "-i", "-C", workdir});
+                                     std::string(kSealed[0])});
+    for (auto& w : seal_limits(few_files(r.policy.limits))) out.argv.push_back(std::move(w));
+    out.argv.insert(out.argv.end(), {"--end-others", std::string(kSealed[1]), "/usr/bin/env", "-i", "-C", workdir});
     for (const auto& [k, v] : r.env) out.argv.push_back(cat(k, "=", v));
     for (const auto& w : r.request.argv) out.argv.push_back(w);
     // Its own filter format kills what it does not name, and is on before its init has done its work: ours stands behind it.
@@ -89,7 +93,7 @@ class Lxc final : public Backend {
     set("pty.max", "16");
     set("tty.max", "0");
     set("console.path", "none");
-    set("prlimit.nofile", cat(p.limits.open_files));
+    set("prlimit.nofile", cat(std::max(p.limits.open_files, kToolFiles)));
     set("prlimit.fsize", cat(p.limits.disk.n));
     set("prlimit.core", "0");
     set("prlimit.stack", cat(p.limits.stack.n));

@@ -2,6 +2,8 @@
 // settings. The root file system is made of the same folders a native cell sees, or of an image (oci_root.h). As root the program's ids are those of an otherwise unused user.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "backends/oci_host.h"
 #include "backends/oci_root.h"
 #include "backends/tools.h"
@@ -110,8 +112,8 @@ class Oci final : public Backend {
     if (!f_.mapped) {
       TRY_SET(auto sealed, sealed_pieces(r));
       // gVisor opens no pipe of the host's for its guest, and what is open could not be kept.
-      for (auto& piece : sealed)
-        if (piece.kind != Piece::Kind::kFifo) out.pieces.push_back(std::move(piece));
+      knocks_for_pipes(sealed);
+      for (auto& piece : sealed) out.pieces.push_back(std::move(piece));
     }
     if (own_seal(r))
       for (auto& piece : own_seal_pieces()) out.pieces.push_back(std::move(piece));
@@ -240,7 +242,7 @@ class Oci final : public Backend {
     w.key("args");
     w.begin_array();
     // gVisor takes no filter from the bundle, but its kernel knows filters.
-    for (auto a : f_.guest_kernel ? kSealedFirst : kWatchedFirst) w.value(a);
+    for (const auto& a : f_.guest_kernel ? sealed_first() : watched_first(few_files(p.limits))) w.value(std::string_view(a));
     if (r.ahead) w.value(kWait);
     else
       for (const auto& a : r.request.argv) w.value(std::string_view(a));
@@ -270,7 +272,7 @@ class Oci final : public Backend {
       w.field("soft", n);
       w.end_object();
     };
-    limit("RLIMIT_NOFILE", p.limits.open_files);
+    limit("RLIMIT_NOFILE", f_.guest_kernel ? p.limits.open_files : std::max(p.limits.open_files, kToolFiles));
     limit("RLIMIT_FSIZE", p.limits.disk.n);
     limit("RLIMIT_CORE", 0);
     limit("RLIMIT_STACK", p.limits.stack.n);

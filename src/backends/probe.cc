@@ -51,7 +51,7 @@ Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
   std::unique_ptr<Launcher> launcher;
   if (trial == nullptr) {
     ToolOptions options;
-    options.settings = settings;
+    options.settings = settings.of(p.name);  // of all that may be chosen there are some
     options.patience = patience_for(p.name, settings, probe_settings().patience);
     TRY_SET(launcher, open_backend(p.name, {}, std::move(options)));
   }

@@ -12,6 +12,11 @@ constexpr std::string_view kBundles = "crun runc runsc oci";
 
 std::string_view owners_of(const SettingSpec& spec) { return spec.of.empty() ? spec.name.substr(0, spec.name.find('.')) : spec.of; }
 
+bool is_of(const SettingSpec& spec, std::string_view backend) {
+  auto owners = split(owners_of(spec), ' ');
+  return std::find(owners.begin(), owners.end(), backend) != owners.end();
+}
+
 }  // namespace
 
 const std::vector<SettingSpec>& known_settings() {
@@ -82,6 +87,15 @@ Settings Settings::with(std::string_view name, std::string_view value) const {
   return out;
 }
 
+Settings Settings::of(std::string_view backend) const {
+  Settings out = *this;
+  std::erase_if(out.values_, [&](const auto& said) {
+    auto spec = std::find_if(known_settings().begin(), known_settings().end(), [&](const SettingSpec& s) { return s.name == said.first; });
+    return spec != known_settings().end() && !is_of(*spec, backend);
+  });
+  return out;
+}
+
 std::string Settings::text() const {
   std::string out;
   for (const auto& [name, value] : values_) out += cat(out.empty() ? "" : " ", name, "=", value);
@@ -91,8 +105,8 @@ std::string Settings::text() const {
 std::string not_for(std::string_view backend, const Settings& settings, SettingsOf how) {
   for (const auto& spec : known_settings()) {
     if (!settings.said(spec.name) || (how == SettingsOf::kCandidate && !spec.binding)) continue;
+    if (is_of(spec, backend)) continue;
     auto owners = split(owners_of(spec), ' ');
-    if (std::find(owners.begin(), owners.end(), backend) != owners.end()) continue;
     std::string list;
     for (std::size_t i = 0; i < owners.size(); ++i) list += cat(i == 0 ? "" : i + 1 == owners.size() ? " and " : ", ", owners[i]);
     return cat("it cannot do what ", spec.name, " says; that is for ", list);

@@ -26,6 +26,7 @@ class Settings {
   std::string get(std::string_view name) const;
   std::string text() const;                 // all that was said, in one line
   Settings with(std::string_view name, std::string_view value) const;
+  Settings of(std::string_view backend) const;   // those of this one alone: of a choice between several the others were for the others
   bool said(std::string_view name) const { return values_.contains(std::string(name)); }
 
  private:

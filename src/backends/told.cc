@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <iterator>
 
 #include "backends/tools.h"
 #include "base/strings.h"
@@ -29,12 +32,24 @@ Told read_told(std::string_view bytes) {
   return out;
 }
 
-sys::Fd open_told(const Scratch& scratch) {
+ToldBy open_told(const Scratch& scratch) {
+  ToldBy out;
   // For reading and writing, so that it is open whether or not anybody writes, and has no end.
-  return sys::Fd(::open(cat(scratch.path(), "/", kToldPiece).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  out.fd = sys::Fd(::open(cat(scratch.path(), "/", kToldPiece).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (out.valid() || errno != ENOENT) return out;
+  out.fd = sys::Fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  int* numbers[] = {&out.begun, &out.exited, &out.killed};
+  for (std::size_t i = 0; out.valid() && i < std::size(numbers); ++i) {
+    // Once each: a program that reads them again and again fills nothing. What it reads itself is a word about nobody but itself.
+    *numbers[i] = ::inotify_add_watch(out.fd.get(), cat(scratch.path(), "/", kSealFolder, "/", kKnocks[i]).c_str(), IN_ACCESS | IN_ONESHOT | IN_DONT_FOLLOW);
+    if (*numbers[i] < 0) out.reset();
+  }
+  return out;
 }
 
-Told take_told(int fd) {
+namespace {
+
+std::string all_of(int fd) {
   std::string bytes;
   char chunk[4096];
   while (bytes.size() < kMostTold) {
@@ -43,14 +58,31 @@ Told take_told(int fd) {
     if (n <= 0) break;
     bytes.append(chunk, static_cast<std::size_t>(n));
   }
-  return read_told(bytes);
+  return bytes;
+}
+
+}  // namespace
+
+Told take_told(const ToldBy& by) {
+  std::string bytes = all_of(by.fd.get());
+  if (by.begun == 0) return read_told(bytes);
+  Told out;
+  inotify_event event;
+  for (std::size_t at = 0; at + sizeof event <= bytes.size(); at += sizeof event + event.len) {
+    std::memcpy(&event, bytes.data() + at, sizeof event);
+    if ((event.mask & IN_ACCESS) == 0) continue;
+    out.started |= event.wd == by.begun;
+    if (event.wd == by.exited) out.code = kOfTheTool, out.signal.reset();
+    if (event.wd == by.killed) out.signal = kOfTheTool, out.code.reset();
+  }
+  return out;
 }
 
 void name_the_end(Verdict& verdict, const std::optional<Told>& told) {
   if ((verdict.reason != ExitReason::kExited && verdict.reason != ExitReason::kMemory) || !verdict.exit_code || *verdict.exit_code <= 128 || *verdict.exit_code > 128 + 64) return;
   int signal = *verdict.exit_code - 128;
   // Of one that was killed itself nobody has told; only SIGKILL ends a pid 1.
-  if (told && !(told->signal ? *told->signal == signal : !told->code && signal == SIGKILL)) return;
+  if (told && !(told->signal ? *told->signal == signal || *told->signal == kOfTheTool : !told->code && signal == SIGKILL)) return;
   verdict.signal = signal;
   verdict.exit_code.reset();
   if (verdict.reason == ExitReason::kMemory) return;  // the kernel has said why

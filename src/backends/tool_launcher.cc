@@ -36,15 +36,17 @@ namespace hotcell::backends {
 namespace {
 
 constexpr int kSuspending = 60;  // seconds: memory goes to a disk
+constexpr std::uint32_t kAnyTasks = 1 << 22;  // as many as a kernel can have
 constexpr auto kDiskLook = std::chrono::milliseconds(100);
 
 // What is around the tool and the program together: the policy's limits, and what the tool itself needs.
-Policy outer_policy(const Policy& policy, const Overhead& overhead) {
+Policy outer_policy(const Policy& policy, const Overhead& overhead, bool own_tasks = false) {
   Policy outer = default_policy();
   outer.name = policy.name;
   outer.limits = policy.limits;
   outer.limits.memory = Bytes{policy.limits.memory.n + overhead.memory.n};
-  outer.limits.processes = policy.limits.processes + overhead.tasks;
+  // Where they are counted inside, an ordinary user's other processes are not to be counted with them out here.
+  outer.limits.processes = own_tasks ? kAnyTasks : policy.limits.processes + overhead.tasks;
   outer.on_output = policy.on_output;
   outer.env.set["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   return outer;
@@ -115,7 +117,7 @@ class ToolLauncher final : public Launcher, public Suspends {
       if (pass) pass(usage);
       look_at_disk(*run, *id);
     };
-    TRY_SET(*id, outer_->start(outer_policy(policy, backend_.overhead()), std::move(inner),
+    TRY_SET(*id, outer_->start(outer_policy(policy, backend_.overhead(), run->own_tasks), std::move(inner),
                                [this, run, walls = std::move(walls)](RunId which, Result<Report> report) { finish(*run, walls, which, std::move(report)); }));
     live_[*id] = run;
     return *id;
@@ -253,6 +255,8 @@ class ToolLauncher final : public Launcher, public Suspends {
     TRY_SET(ToolPlan plan, backend_.plan(asked));
     TRY(run.scratch.write(plan.pieces));
     run.told = open_told(run.scratch);
+    run.resumed = !resume.empty();
+    run.own_tasks = plan.own_tasks;
     run.after = std::move(plan.after);
     run.state = std::move(plan.state);
     run.group = std::move(plan.group);
@@ -302,7 +306,8 @@ class ToolLauncher final : public Launcher, public Suspends {
   void finish(ToolRun& run, const std::vector<LayerReport>& walls, RunId id, Result<Report> report) {
     live_.erase(id);
     std::optional<Told> told;
-    if (run.told.valid() && told_by_number()) told = take_told(run.told.get());
+    if (run.told.valid() && told_by_number()) told = take_told(run.told);
+    if (told && run.resumed) told->started = true;
     run.told.reset();
     // One that succeeds without our seal has run the program without it: that is found by its walls (check_promises), or was waived.
     if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason) && report.value().verdict.exit_code != 0) report = never_began(run, report.value());
@@ -361,7 +366,9 @@ class ToolLauncher final : public Launcher, public Suspends {
       const LayerReport* held = outer.find(layer);
       if (held == nullptr || r.enforcement.find(layer) != nullptr) continue;  // seen from inside is better
       LayerReport copy = *held;
-      if (layer == Layer::kProcesses && backend_.overhead().tasks > 0) {
+      if (layer == Layer::kProcesses && run.own_tasks) {
+        copy = {layer, LayerStatus::kFull, "RLIMIT_NPROC of the program's own user namespace"};
+      } else if (layer == Layer::kProcesses && backend_.overhead().tasks > 0) {
         copy.status = LayerStatus::kPartial;
         copy.detail += cat(", ", backend_.overhead().tasks, " more for the tool");
       }
@@ -419,6 +426,11 @@ Suspends* suspends(Launcher& launcher) {
 }
 
 Result<std::unique_ptr<Launcher>> open_backend(std::string_view name, LauncherOptions options, ToolOptions tool) {
+  auto foreign = [&]() -> Result<void> {
+    auto why = not_for(name, tool.settings, SettingsOf::kNamed);
+    return why.empty() ? Result<void>() : make_error(ErrorCode::kUnsupported, cat("backend ", name, ": ", why));
+  };
+  if (name == "native" || name == "landlock") TRY(foreign());
   if (name == "native" || name == "landlock") {
     options.backend = std::string(name);
     return Launcher::create(std::move(options));
@@ -429,6 +441,7 @@ Result<std::unique_ptr<Launcher>> open_backend(std::string_view name, LauncherOp
     for (const Backend* b : all()) list += cat(", ", b->name());
     return make_error(ErrorCode::kInvalid, cat("unknown backend: ", printable(name), " (", list, ")"));
   }
+  TRY(foreign());
   if (name == "vm") return open_vm(std::move(tool));
   return backend->engine() ? open_engine(*backend, std::move(tool)) : open_tool(*backend, std::move(tool));
 }

@@ -23,7 +23,8 @@ struct ToolOptions {
 // The tool must be there; whether it works is the probe's question (probe.h).
 Result<std::unique_ptr<Launcher>> open_tool(const Backend& backend, ToolOptions options = {});
 
-// native, landlock or a tool: by name.
+// native, landlock or a tool: by name. A setting of another one is refused, since it would be ignored; whoever has chosen between several
+// hands over Settings::of the one that was chosen.
 Result<std::unique_ptr<Launcher>> open_backend(std::string_view name, LauncherOptions options, ToolOptions tool = {});
 
 // A running program as files, where the backend has a kernel that can be kept (gVisor).

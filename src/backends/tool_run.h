@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/scratch.h"
+#include "backends/told.h"
 #include "core/launch/ids.h"
 #include "hotcell/launcher.h"
 
@@ -19,7 +20,9 @@ struct ToolRun {
   std::string state;   // what the tool knows of living containers; an empty folder needs no `after`
   std::string group;
   std::vector<std::string> suspend;
-  sys::Fd told;            // what the seal says (told.h)
+  ToldBy told;             // what the seal says (told.h)
+  bool resumed = false;    // it began in another run: its seal says nothing of that here
+  bool own_tasks = false;  // its processes are counted in its own user namespace (ToolPlan)
   std::string tool;        // which file started it (tool_identity)
   std::string kept_in;     // it was suspended into this folder
   std::string broken;      // we have failed it: there is no verdict

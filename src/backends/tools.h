@@ -1,5 +1,8 @@
 // The tools that are known. One more: its file, a line here, one in backend.cc.
 #pragma once
+#include <cstdint>
+#include <optional>
+
 #include "backends/backend.h"
 #include "core/kernel/seccomp.h"
 
@@ -32,6 +35,9 @@ Piece seal_piece();
 // A pipe in there by which the seal says that it has come so far, and how the program ended (told.h).
 inline constexpr std::string_view kToldPiece = "sealed/.hotcell/told";
 Piece told_piece();
+// For gVisor, which opens no pipe of the host's: files that the seal reads instead, and we watch.
+inline constexpr std::string_view kKnocks[] = {"begun", "exited", "killed"};
+void knocks_for_pipes(std::vector<Piece>& pieces);   // takes the pipes out and puts these in
 // Where this pipe is there too, the seal waits until it is open at our end.
 inline constexpr std::string_view kGoPiece = "sealed/.hotcell/go";
 // For what is started ahead: the program that waits for its orders, below `prefix`, and its name in the root it sees.
@@ -42,5 +48,15 @@ inline constexpr std::string_view kSealed[] = {"/.hotcell/seal", "/.hotcell/filt
 // 128 + the number, and shows nothing of itself in /proc/1.
 inline constexpr std::string_view kSealedFirst[] = {"/.hotcell/seal", "--watch", "/.hotcell/filter"};
 inline constexpr std::string_view kWatchedFirst[] = {"/.hotcell/seal", "--watch", "-"};  // the tool has put the filter on
+// The same with limits that the seal sets: the tool could not do its own work under them.
+struct SealLimits {
+  std::optional<std::uint64_t> files, tasks;
+};
+std::vector<std::string> seal_limits(const SealLimits& limits);
+// Tools set what they are told before they have done their own work, for which a few files are not enough.
+SealLimits few_files(const Limits& limits);
+std::vector<std::string> sealed_first();
+std::vector<std::string> watched_first(const SealLimits& limits);
+inline constexpr std::uint32_t kToolFiles = 64;  // open files that any of them gets along with
 
 }  // namespace hotcell::backends

@@ -70,7 +70,11 @@ TEST(Bwrap, HasEveryNamespaceAndNoPrivilege) {
   EXPECT_TRUE(has_run(a, {"--seccomp", "9"}));
   EXPECT_TRUE(has_run(a, {"--bind", "/s/work", "/work"}));
   EXPECT_TRUE(has_run(a, {"--ro-bind", "/usr", "/usr"}));
-  EXPECT_TRUE(has_run(a, {"--", "/.hotcell/seal", "--watch", "-", "/bin/echo", "a b"}));
+  EXPECT_TRUE(has_run(a, {"--watch", "-", "/bin/echo", "a b"}));
+  // As root there is nobody else of that uid, and mostly a cgroup; otherwise all that a user runs would count.
+  if (::geteuid() == 0) EXPECT_TRUE(has_run(a, {"--", "/.hotcell/seal", "--watch"}));
+  else EXPECT_TRUE(has_run(a, {"--", "/.hotcell/seal", cat("--tasks=", default_policy().limits.processes + 1), "--watch"}));
+  EXPECT_EQ(plan.value().own_tasks, ::geteuid() != 0);
   // Nothing of the host's but what a native cell shows.
   EXPECT_EQ(std::count(a.begin(), a.end(), "/"), 1) << "only the remount of the root";
 }
@@ -153,13 +157,13 @@ TEST(Told, TheSealSaysThatItBeganAndHowItEnded) {
   auto pieces = seal_pieces(default_policy());
   ASSERT_TRUE(pieces.ok());
   ASSERT_TRUE(scratch.value().write(pieces.value()).ok());
-  sys::Fd fd = open_told(scratch.value());
+  ToldBy fd = open_told(scratch.value());
   ASSERT_TRUE(fd.valid());
   const std::string seal = cat(scratch.value().path(), "/sealed/.hotcell/seal");
   auto said = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {seal, "--watch"});
     run_quietly(words);
-    return take_told(fd.get());
+    return take_told(fd);
   };
   Told exited = said({"-", "/bin/sh", "-c", "exit 159"}), killed = said({"-", "/bin/sh", "-c", "kill -TERM $$"}), wrong = said({"/no/such/filter", "/bin/true"});
   EXPECT_TRUE(exited.started);
@@ -167,6 +171,59 @@ TEST(Told, TheSealSaysThatItBeganAndHowItEnded) {
   EXPECT_TRUE(killed.started);
   EXPECT_EQ(killed.signal, SIGTERM);
   EXPECT_FALSE(wrong.started);
+}
+
+TEST(Told, BehindGvisorByFilesThatAreRead) {
+  auto scratch = Scratch::make(0);
+  ASSERT_TRUE(scratch.ok()) << scratch.error().message;
+  EXPECT_FALSE(open_told(scratch.value()).valid()) << "there is neither a pipe nor a file";
+  auto pieces = seal_pieces(default_policy());
+  ASSERT_TRUE(pieces.ok());
+  knocks_for_pipes(pieces.value());
+  for (const auto& p : pieces.value()) EXPECT_NE(p.kind, Piece::Kind::kFifo) << p.name;
+  ASSERT_TRUE(scratch.value().write(pieces.value()).ok());
+  const std::string seal = cat(scratch.value().path(), "/sealed/.hotcell/seal");
+  auto said = [&](std::vector<std::string> words) {
+    ToldBy by = open_told(scratch.value());
+    EXPECT_TRUE(by.valid());
+    words.insert(words.begin(), {seal, "--watch"});
+    run_quietly(words);
+    return take_told(by);
+  };
+  auto end = [](int code, const Told& told) {
+    Verdict v{ExitReason::kExited, code, std::nullopt};
+    name_the_end(v, told);
+    return v;
+  };
+  Told exited = said({"-", "/bin/sh", "-c", "exit 159"}), killed = said({"-", "/bin/sh", "-c", "kill -TERM $$"}), wrong = said({"/no/such/filter", "/bin/true"});
+  EXPECT_TRUE(exited.started);
+  EXPECT_EQ(end(159, exited).exit_code, 159);
+  EXPECT_TRUE(killed.started);
+  EXPECT_EQ(end(143, killed).signal, SIGTERM);
+  EXPECT_FALSE(wrong.started);
+  // What the program has read itself comes before what its seal reads when it is over.
+  Told early = said({"-", "/bin/sh", "-c", cat("cat ", scratch.value().path(), "/sealed/.hotcell/killed; exit 159")});
+  EXPECT_EQ(end(159, early).exit_code, 159);
+}
+
+TEST(Seal, LimitsThatAToolCouldNotLiveWithAreTheProgramsAlone) {
+  auto scratch = Scratch::make(0);
+  ASSERT_TRUE(scratch.ok()) << scratch.error().message;
+  ASSERT_TRUE(scratch.value().write({seal_piece()}).ok());
+  const std::string seal = cat(scratch.value().path(), "/sealed/.hotcell/seal");
+  EXPECT_TRUE(run_quietly({seal, "--files=7", "--tasks=9000", "--watch", "-", "/bin/sh", "-c", "test $(ulimit -Hn) = 7"}));
+  EXPECT_FALSE(run_quietly({seal, "--watch", "-", "/bin/sh", "-c", "test $(ulimit -Hn) = 7"})) << "the control";
+  for (auto bad : {"--files=", "--files=x", "--files=7x", "--files=-7"}) EXPECT_FALSE(run_quietly({seal, bad, "-", "/bin/true"})) << bad;
+  EXPECT_FALSE(run_quietly({seal, "--files=7", "--watch", "-"})) << "no program";
+
+  Policy few = default_policy();
+  few.limits.open_files = 20;
+  auto plan = plan_tool(*crun(), few, request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  auto config = std::find_if(plan.value().pieces.begin(), plan.value().pieces.end(), [](const Piece& p) { return p.name == "bundle/config.json"; });
+  ASSERT_NE(config, plan.value().pieces.end());
+  EXPECT_NE(config->bytes.find(R"("/.hotcell/seal","--files=20","--watch","-","/bin/true")"), std::string::npos);
+  EXPECT_NE(config->bytes.find(R"({"type":"RLIMIT_NOFILE","hard":64,"soft":64})"), std::string::npos);
 }
 
 TEST(Memory, AnAllowanceThatIsNoSmallPartOfTheLimitIsTold) {
@@ -391,6 +448,16 @@ TEST(Settings, AreOfSomeBackendsAndNoOthers) {
   EXPECT_NE(not_for("bwrap", Settings::parse({"basic.shell=read_only"}).value(), SettingsOf::kCandidate), "") << "rules that nobody would look at";
   EXPECT_NE(not_for("runsc", Settings::parse({"vm.image=/i"}).value(), SettingsOf::kCandidate), "");
   EXPECT_EQ(not_for("bwrap", {}, SettingsOf::kNamed), "");
+  // Whoever opens one by name is told, too; and of a choice each gets its own.
+  for (auto name : {"native", "landlock", "podman", "bwrap", "vm"}) {
+    auto opened = open_backend(name, {}, {{}, true, socket});
+    ASSERT_FALSE(opened.ok()) << name;
+    EXPECT_EQ(opened.error().message, cat("backend ", name, ": it cannot do what docker.socket says; that is for docker"));
+  }
+  auto both = Settings::parse({"docker.socket=/d", "oci.rootfs=/r", "runsc.platform=ptrace"}).value();
+  EXPECT_EQ(both.of("runsc").text(), "oci.rootfs=/r runsc.platform=ptrace");
+  EXPECT_EQ(both.of("docker").text(), "docker.socket=/d");
+  EXPECT_EQ(both.of("native").text(), "");
 }
 
 // What only root has is not said to somebody else, and what root's id does not bring along is said to root.

@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/held_json.h"
 #include "cli/help.h"
 #include "cli/policy_flags.h"
 #include "cli/say.h"
@@ -73,16 +74,7 @@ std::string list_json(const std::vector<backends::Probed>& all, bool whole) {
       w.end_object();
     }
     w.end_array();
-    w.key("policy");
-    w.begin_array();
-    for (const auto& h : b.held) {
-      w.begin_object();
-      w.field("statement", std::string_view(h.statement));
-      w.field("status", to_string(h.status));
-      w.field("detail", std::string_view(h.detail));
-      w.end_object();
-    }
-    w.end_array();
+    write_held(w, b.held);
     w.end_object();
   }
   for (auto [name, what] : kElsewhere) {

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/held_json.h"
 #include "cli/help.h"
 #include "cli/job.h"
 #include "cli/say.h"
@@ -29,16 +30,7 @@ Result<std::string> explain_tool(const backends::Backend& tool, const CliJob& jo
     w.begin_array();
     for (const auto& a : plan.argv) w.value(std::string_view(a));
     w.end_array();
-    w.key("policy");
-    w.begin_array();
-    for (const auto& h : held) {
-      w.begin_object();
-      w.field("statement", std::string_view(h.statement));
-      w.field("status", to_string(h.status));
-      w.field("detail", std::string_view(h.detail));
-      w.end_object();
-    }
-    w.end_array();
+    write_held(w, held);
     w.end_object();
     return w.take() + "\n";
   }
@@ -61,7 +53,17 @@ Result<std::string> explain(const Parsed& parsed) {
   }
   if (parsed.has(Opt::kJson)) {
     TRY_SET(std::string json, explain_json(job.policy, job.request, job.launcher));
-    return json.ends_with('\n') ? json : json + "\n";
+    while (json.ends_with('\n')) json.pop_back();
+    if (!job.wasm) return json + "\n";
+    JsonWriter w;
+    w.begin_object();
+    w.field("backend", "wasm");
+    w.field("what", std::string_view(backends::describe("wasm")));
+    write_held(w, backends::held_of("wasm", job.policy));
+    w.end_object();
+    std::string rows = w.take();
+    rows.pop_back();  // its last brace: the cell around it is the last member
+    return cat(rows, ",\"cell\":", json, "}\n");
   }
   TRY_SET(std::string text, explain_text(job.policy, job.request, job.launcher));
   if (job.wasm) {

@@ -335,7 +335,7 @@ Result<int> run_one(const Parsed& parsed) {
   // Before the first cell exists: a signal that came between start and here would leave it behind.
   TRY(catch_signals());
   TRY(audit_waivers(parsed, job));
-  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {.waived = job.waived, .settings = job.settings, .patience = backends::patience_for(job.launcher.backend, job.settings, backends::ToolOptions().patience), .cancelled = [] { return caught_signal() != 0; }}));
+  TRY_SET(auto launcher, backends::open_backend(job.launcher.backend, job.launcher, {.waived = job.waived, .settings = job.settings.of(job.launcher.backend), .patience = backends::patience_for(job.launcher.backend, job.settings, backends::ToolOptions().patience), .cancelled = [] { return caught_signal() != 0; }}));
   TRY_SET(Suspension suspension, suspension_of(parsed, *launcher, job.launcher.backend, std::move(from)));
   Run run(parsed, job, *launcher, events, inspector, suspension);
   int code = run();

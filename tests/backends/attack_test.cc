@@ -49,7 +49,7 @@ std::string attack_program() {
 
 std::map<std::string, std::string> attacked(const std::string& backend, bool control) {
   backends::Settings settings;
-  if (backend == "docker" || backend == "podman") settings = testing::engine_settings();
+  if (backend == "docker" || backend == "podman") settings = testing::engine_settings().of(backend);
   auto launcher = backends::open_backend(backend, {}, {{}, true, settings});
   EXPECT_TRUE(launcher.ok()) << launcher.error().message;
   std::string script;

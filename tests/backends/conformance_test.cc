@@ -39,7 +39,7 @@ class Conformance : public testing::LeakCheck, public ::testing::WithParamInterf
  protected:
   void SetUp() override {
     backends::Settings settings;
-    if (GetParam() == "docker" || GetParam() == "podman") settings = testing::engine_settings();
+    if (GetParam() == "docker" || GetParam() == "podman") settings = testing::engine_settings().of(GetParam());
     LeakCheck::SetUp();
     auto opened = backends::open_backend(backend(), {}, {{}, true, settings});
     ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -97,12 +97,6 @@ TEST_P(Conformance, SignalsAreTold) {
 }
 
 TEST_P(Conformance, AnExitCodeIsNoSignalOfThatNumber) {
-  if (backend() == "runsc") {
-    // Its seal has no way out to tell, so that gVisor's own words are all there is: the guide says so.
-    auto r = shell("exit 129");
-    EXPECT_EQ(r.verdict.signal, 1);
-    return;
-  }
   for (int code : {129, 137, 159, 192}) {
     auto r = shell(cat("exit ", code));
     EXPECT_EQ(r.verdict.exit_code, code) << to_string(r.verdict.reason);
@@ -114,8 +108,8 @@ TEST_P(Conformance, AnExitCodeIsNoSignalOfThatNumber) {
 TEST_P(Conformance, StrictWritesNowhere) {
   policy_ = strict_policy();
   policy_.limits.wall = std::chrono::seconds(60);
-  policy_.limits.open_files = 64;  // crun needs more than strict's for itself
-  policy_.limits.processes = 64;   // where there is no namespace the kernel counts all processes of an ordinary user
+  // Where there is no namespace the kernel counts all processes of an ordinary user.
+  if (::geteuid() != 0 && (GetParam() == "landlock" || !walls(GetParam()))) policy_.limits.processes = 64;
   Request request;
   request.argv = {"/bin/sh", "-c", "for d in . /work /tmp /dev/shm /var/tmp /run; do if echo x 2>/dev/null > $d/f; then echo $d; fi; done; echo over"};
   // What is no wall would write into this machine's own folders.
@@ -132,6 +126,26 @@ TEST_P(Conformance, StrictWritesNowhere) {
     return;
   }
   EXPECT_EQ(report.value().out, "over\n") << report.value().err;
+}
+
+TEST_P(Conformance, AToolDoesNotShareTheProgramsFewFilesAndProcesses) {
+  policy_ = strict_policy();
+  policy_.filesystem.writable_scratch = true;  // which not all can take away
+  policy_.limits.wall = std::chrono::seconds(60);
+  policy_.limits.open_files = 16;
+  if (::geteuid() != 0 && (GetParam() == "landlock" || !walls(GetParam()))) policy_.limits.processes = 64;
+  auto r = shell("ulimit -n");
+  EXPECT_EQ(r.out, "16\n") << r.err;
+  EXPECT_EQ(r.verdict.exit_code, 0);
+}
+
+TEST_P(Conformance, AnOrdinaryUsersOwnProcessesAreNotTheProgramsOwn) {
+  if (GetParam() != "bwrap" && GetParam() != "native") return;
+  policy_.limits.processes = 3;
+  auto all = shell("sleep 0.2 & sleep 0.2 & wait; echo over");
+  EXPECT_EQ(all.out, "over\n") << all.err;
+  auto r = shell("for i in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait; echo over");
+  EXPECT_NE(r.err.find("ork"), std::string::npos) << "nine are more than three: " << r.out << r.err;
 }
 
 TEST_P(Conformance, SharedMemoryIsMemoryWhateverTheDiskMayHold) {

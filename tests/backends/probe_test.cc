@@ -45,8 +45,8 @@ class ProbeOfTools : public testing::LeakCheck {
   }
   backends::Probed cached() { return backends::probe_cached("bwrap", backends::ProbeCache(cat(folder_, "/cache"))); }
   std::string folder_;
-  // What stands behind bubblewrap's own words: the seal's three, then the program's.
-  static constexpr std::string_view kPretender = "while [ \"$1\" != -- ]; do shift; done; shift 4; exec \"$@\"";
+  // What stands behind bubblewrap's own words: the seal's, the last of them a dash, then the program's.
+  static constexpr std::string_view kPretender = "while [ \"$1\" != -- ]; do shift; done; while [ \"$1\" != - ]; do shift; done; shift; exec \"$@\"";
 };
 
 TEST_F(ProbeOfTools, OneThatHangsIsEndedAndSaidToHang) {

@@ -162,7 +162,7 @@ TEST_P(Sandbox, RecipesAreBuiltOnceAndSwappedUnderTheProject) {
   EXPECT_TRUE(manager.is_stale(path).value());
   auto first = manager.get_or_build(path, listen);
   ASSERT_TRUE(first.ok()) << first.error().message << "\n" << said;
-  EXPECT_TRUE(first.value().starts_with("hotcell-devenv-my-env:")) << first.value();
+  EXPECT_TRUE(first.value().starts_with(cat("hotcell-devenv-", DevEnvManager::key_of(path), ":"))) << first.value();
   EXPECT_NE(said.find("FROM hotcell-base:1"), std::string::npos) << said;
   EXPECT_FALSE(manager.is_stale(path).value());
   said.clear();
@@ -179,7 +179,7 @@ TEST_P(Sandbox, RecipesAreBuiltOnceAndSwappedUnderTheProject) {
   EXPECT_NE(second.value(), first.value());
   EXPECT_EQ(exec(box, "cat /version kept").output, "two\nmine\n");
   ASSERT_EQ(swaps.size(), 1u);
-  EXPECT_EQ(swaps[0].key, "my-env");
+  EXPECT_EQ(swaps[0].key, DevEnvManager::key_of(path));
   EXPECT_EQ(swaps[0].old_image, "hotcell-base:1");
   EXPECT_EQ(swaps[0].new_image, second.value());
 
@@ -211,6 +211,71 @@ TEST_P(Sandbox, AFailedBuildSaysWhyAndLeavesNoImage) {
   EXPECT_NE(built.error().message.find("3"), std::string::npos) << built.error().message;
   std::ifstream in(path);
   EXPECT_FALSE(has_image(*client_, image_tag("hotcell-sandbox", std::string((std::istreambuf_iterator<char>(in)), {}))).value());
+}
+
+TEST_P(Sandbox, WhatTheEngineSaysOfARecipeThatItRefusesIsPassedOn) {
+  auto built = build_from_dockerfile(*client_, recipe("FROM hotcell-base:1\nFLY away\n"), {});
+  ASSERT_FALSE(built.ok());
+  EXPECT_NE(built.error().message.find("FLY"), std::string::npos) << built.error().message;
+  auto copies = build_from_dockerfile(*client_, recipe("FROM hotcell-base:1\nCOPY a b\n"), {});
+  ASSERT_FALSE(copies.ok());
+  EXPECT_NE(copies.error().message.find("line 2 of the recipe: COPY has nothing to take from"), std::string::npos) << copies.error().message;
+  // The control: from another stage there is something to take.
+  auto stages = build_from_dockerfile(*client_, recipe("FROM hotcell-base:1 AS one\nRUN echo x > /made\nFROM hotcell-base:1\nCOPY --from=one /made /made\n"), {});
+  ASSERT_TRUE(stages.ok()) << stages.error().message;
+  EXPECT_TRUE(client_->ask("DELETE", cat("/images/", url_escape(stages.value()), "?force=1")).ok());
+}
+
+TEST_P(Sandbox, EveryPlaceInMemoryHasASize) {
+  ContainerSandbox box(*client_, spec());
+  ASSERT_TRUE(box.start().ok());
+  auto mounts = exec(box, "cat /proc/mounts");
+  int seen = 0;
+  for (auto line : split(mounts.output, '\n')) {
+    auto words = split(line, ' ');
+    if (words.size() < 4 || words[2] != "tmpfs" || words[3].starts_with("ro")) continue;
+    if (words[1] != "/tmp" && words[1] != "/run" && words[1] != "/var/tmp") continue;
+    ++seen;
+    EXPECT_NE(words[3].find("size="), std::string_view::npos) << line;
+  }
+  EXPECT_GE(seen, 1) << "/tmp, the control: " << mounts.output;
+}
+
+TEST_P(Sandbox, APathThatTheEngineWouldMisreadIsRefused) {
+  auto s = spec();
+  for (std::string name : {"a\"b", "a,b"}) {
+    s.project = cat(project_, "/", name);
+    std::filesystem::create_directory(s.project);
+    ASSERT_EQ(::chown(s.project.c_str(), 1000, 1000), 0);
+    ContainerSandbox box(*client_, s);
+    auto started = box.start();
+    if (GetParam() == "docker") {
+      ASSERT_TRUE(started.ok()) << started.error().message;
+      EXPECT_EQ(exec(box, "echo x > f; ls").output, "f\n");
+      continue;
+    }
+    ASSERT_FALSE(started.ok());
+    EXPECT_NE(started.error().message.find("podman cannot show a path with a comma or a quote"), std::string::npos) << started.error().message;
+  }
+}
+
+TEST(DevEnv, FoldersOfTheSameNameAreNotTheSame) {
+  auto a = DevEnvManager::key_of("/a/My Env/Dockerfile"), b = DevEnvManager::key_of("/b/My Env/Dockerfile");
+  EXPECT_TRUE(a.starts_with("my-env-")) << a;
+  EXPECT_NE(a, b);
+  EXPECT_NE(a, DevEnvManager::key_of("/a/My Env/Dockerfile.other"));
+  EXPECT_EQ(a, DevEnvManager::key_of("/a/x/../My Env/Dockerfile"));
+}
+
+TEST(Dockerfile, WhatItWouldTakeFromItsFolderIsRefused) {
+  for (auto fine : {"FROM a\nRUN cp x y\n", "FROM a\n# COPY a b\n", "FROM a AS b\nCOPY --chown=1:1 --from=b /x /y\n", "FROM a\nADD https://h/x /x\n", "FROM a\nONBUILD COPY a b\n",
+                    "FROM a\nRUN echo \\\n  COPY a b\n", "FROM a\nRUN <<EOF\nCOPY a b\nEOF\n", "FROM a\nCOPY <<EOF /f\ntext\nEOF\n"})
+    EXPECT_TRUE(check_recipe(fine).ok()) << fine;
+  for (auto bad : {"FROM a\nCOPY a b\n", "FROM a\ncopy --chown=1:1 . /\n", "FROM a\nADD\tx.tar /\n", "FROM a\nCOPY \\\n# why\n a b", "FROM a\nADD https://h/x y /\n", "FROM a\nRUN <<EOF\nx\nEOF\nCOPY a b\n"}) {
+    auto said = check_recipe(bad);
+    ASSERT_FALSE(said.ok()) << bad;
+    EXPECT_NE(said.error().message.find("has nothing to take from"), std::string::npos) << said.error().message;
+  }
 }
 
 // An ordinary user may start no engine.

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "base/strings.h"
 #include "e2e/cli.h"
 #include "e2e/json.h"
@@ -204,6 +206,19 @@ TEST_F(BackendCli, ASettingThatWouldBeIgnoredIsRefused) {
   // For a level it says where one of several is.
   EXPECT_EQ(hotcell({"run", "--level", "default", "--backend-option", "docker.socket=/s", "--", "/bin/true"}).code, 0);
   EXPECT_EQ(hotcell({"backend", "list", "native", "--backend-option", root}).code, 0) << "a list is of all of them";
+}
+
+TEST_F(BackendCli, ExplainInJsonShowsTheModuleAndTheCellAroundIt) {
+  std::ofstream(place("x.c")) << "int main(void) { return 0; }\n";
+  auto called = hotcell({"explain", "--json", "--backend", "wasm", place("x.c")});
+  ASSERT_EQ(called.code, 0) << called.describe();
+  Json j(called.out);
+  EXPECT_EQ(j.text("backend"), "wasm");
+  EXPECT_EQ(j.size("policy"), 9u) << called.out;
+  EXPECT_EQ(j.text("policy/4/detail"), "a module starts none") << called.out;
+  auto native = hotcell({"explain", "--json", "--", "/bin/true"});
+  ASSERT_EQ(native.code, 0) << native.describe();
+  EXPECT_EQ(j.keys("cell"), Json(native.out).keys()) << "what the native backend shows by itself";
 }
 
 TEST_F(BackendCli, ExplainRefusesWhatRunRefuses) {

@@ -102,6 +102,14 @@ TEST_F(Commands, Profiles) {
   called = hotcell({"profile", "check", path});
   EXPECT_EQ(called.code, 125) << called.describe();
   EXPECT_EQ(called.err, "hotcell: " + path + ":3: unknown key \"memry\" in limits; did you mean \"memory\"?\n");
+  write_text(path, "name: mine\nlanguage: cobol\n");
+  called = hotcell({"profile", "check", path});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_NE(called.out.find(path + ":2: language: \"cobol\" is none that can be read here (python, bash, c, "), std::string::npos) << called.describe();
+  for (const char* known : {"python", "Python", "py", "c++", "TypeScript"}) {
+    write_text(path, std::string("language: ") + known + "\n");
+    EXPECT_EQ(hotcell({"profile", "check", path}).code, 0) << known;
+  }
   write_text(path, "limits: {processes: 50}\n");
   called = hotcell({"profile", "check", path});
   EXPECT_EQ(called.code, 1) << called.describe();

@@ -26,6 +26,7 @@ class EngineClient {
  public:
   using Milliseconds = std::chrono::milliseconds;
   EngineClient(std::string name, std::string socket) : name_(std::move(name)), socket_(std::move(socket)) {}
+  const std::string& name() const { return name_; }
   const std::string& socket() const { return socket_; }
 
   // An Error: the engine could not be asked. What it refuses is an answer.

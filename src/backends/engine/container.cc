@@ -130,9 +130,16 @@ std::vector<std::pair<std::string, std::string>> left_out(std::string_view made)
   return out;
 }
 
+Result<void> podman_shows(std::string_view path) {
+  if (path.find_first_of(",\"\r\n") == path.npos) return {};
+  return make_error(ErrorCode::kUnsupported, cat("podman cannot show a path with a comma or a quote in it: ", printable(path)));
+}
+
 Result<std::vector<Shown>> engine_view(const ToolRequest& r, EngineKind kind) {
   TRY_SET(auto out, view_sealed(r));
   if (kind == EngineKind::kPodman) {
+    for (const auto& s : out)
+      for (const auto& path : {s.source, s.target}) TRY(podman_shows(path));
     for (auto& s : out)
       if (s.kind == Shown::Kind::kLink && s.target == "/var/tmp") s = {Shown::Kind::kTmpfs, "", "/var/tmp", !r.policy.filesystem.writable_scratch, true, r.policy.limits.disk};
     out.push_back({Shown::Kind::kDev, "", "/run"});  // a folder to mount on

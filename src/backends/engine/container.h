@@ -30,6 +30,8 @@ EngineRuntime engine_runtime(std::string_view info, EngineKind kind, const std::
 // What is shown by an engine of this kind. Podman mounts a tmpfs of no size of its own on /run and /var/tmp wherever it is given
 // none: there /var/tmp is a folder and no link to /tmp.
 Result<std::vector<Shown>> engine_view(const ToolRequest& request, EngineKind kind);
+// It makes one line with commas of what it is told to mount, and reads that as such: a path with one of its own says more than a path.
+Result<void> podman_shows(std::string_view path);
 
 // An image without a file: the folders that things are mounted on, and the links among them, as a tar archive.
 std::string empty_root(const std::vector<Shown>& shown);

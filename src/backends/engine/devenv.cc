@@ -1,7 +1,10 @@
 #include "backends/engine/devenv.h"
 
+#include <filesystem>
+
 #include "backends/engine/dockerfile.h"
 #include "backends/engine/json.h"
+#include "base/sha256.h"
 #include "base/strings.h"
 #include "sys/file.h"
 
@@ -24,7 +27,10 @@ std::string DevEnvManager::key_of(const std::string& dockerfile) {
     else if (!key.empty() && key.back() != '-') key += '-';  // names of images know no other characters
   }
   while (key.ends_with('-')) key.pop_back();
-  return key.empty() ? "project" : key;
+  // Folders of the same name are many; the path is one.
+  std::error_code ignored;
+  auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(dockerfile, ignored), ignored);
+  return cat(key.empty() ? "project" : key, "-", sha256_hex(ignored ? dockerfile : path.string()).substr(0, 8));
 }
 
 Result<std::string> DevEnvManager::get_or_build(const std::string& dockerfile, const BuildOutput& on_output) {

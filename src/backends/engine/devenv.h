@@ -26,7 +26,7 @@ class DevEnvManager {
   // Built anew whatever is there, then the sandbox is put on it; the listener is told after the swap.
   Result<std::string> rebuild_and_force_swap(const std::string& dockerfile, ContainerSandbox& sandbox, const BuildOutput& on_output = {});
 
-  static std::string key_of(const std::string& dockerfile);   // the name of the folder it lies in
+  static std::string key_of(const std::string& dockerfile);   // the name of the folder it lies in, and eight digits of its whole path
 
  private:
   EngineClient client_;

@@ -1,6 +1,7 @@
 #include "backends/engine/dockerfile.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/engine/tar_write.h"
 #include "base/sha256.h"
@@ -35,6 +36,49 @@ Result<std::string> dockerfile_for(const ImageRecipe& recipe) {
   // Without useradd, which small bases have not.
   text += cat("RUN echo '", recipe.user, ":x:", recipe.uid, ":", recipe.uid, "::/tmp:/bin/sh' >> /etc/passwd && echo '", recipe.user, ":x:", recipe.uid, ":' >> /etc/group\n");
   return cat(text, "USER ", recipe.uid, ":", recipe.uid, "\nENV HOME=/tmp\nCMD [\"/bin/sh\"]\n");
+}
+
+Result<void> check_recipe(std::string_view dockerfile) {
+  std::string line, until;  // the line with those it goes on in; the word that ends a text inside of the recipe
+  std::size_t number = 0, began = 0;
+  for (auto text : split(dockerfile, '\n')) {
+    ++number;
+    auto bare = trim(text);
+    if (!until.empty()) {
+      if (bare == until) until.clear();
+      continue;
+    }
+    if (bare.empty() || bare[0] == '#') continue;  // also between the parts of one line
+    if (line.empty()) began = number;
+    bool more = bare.ends_with('\\');
+    line += cat(line.empty() ? "" : " ", more ? trim(bare.substr(0, bare.size() - 1)) : bare);
+    if (more) continue;
+    std::vector<std::string> words;
+    const std::string whole = std::exchange(line, {});
+    for (auto w : split(whole, ' '))
+      for (auto part : split(w, '\t'))
+        if (!part.empty()) words.emplace_back(part);
+    if (words.empty()) continue;
+    for (const auto& w : words)
+      if (w.starts_with("<<")) {
+        std::string_view word = std::string_view(w).substr(2);
+        if (word.starts_with('-')) word.remove_prefix(1);
+        until.clear();
+        for (char c : word)
+          if (c != '"' && c != '\'') until += c;
+      }
+    std::string what = words[0];
+    for (char& c : what) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    if ((what != "COPY" && what != "ADD") || !until.empty()) continue;
+    words.erase(words.begin());
+    bool elsewhere = false;
+    while (!words.empty() && words[0].starts_with("--")) elsewhere |= words[0].starts_with("--from="), words.erase(words.begin());
+    if (!words.empty()) words.pop_back();  // where to
+    if (what == "ADD") elsewhere |= !words.empty() && std::all_of(words.begin(), words.end(), [](const std::string& w) { return w.starts_with("http://") || w.starts_with("https://"); });
+    if (!elsewhere)
+      return make_error(ErrorCode::kInvalid, cat("line ", began, " of the recipe: ", what, " has nothing to take from: only the recipe itself is sent to the engine, not the folder it lies in"));
+  }
+  return {};
 }
 
 std::string image_tag(std::string_view name, std::string_view dockerfile) { return cat(name, ":", sha256_hex(dockerfile).substr(0, 12)); }

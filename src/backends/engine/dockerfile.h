@@ -21,6 +21,10 @@ Result<std::string> dockerfile_for(const ImageRecipe& recipe);
 // NAME:twelve hexadecimal digits of the recipe's text.
 std::string image_tag(std::string_view name, std::string_view dockerfile);
 
+// A recipe is all that the engine is sent: what COPY or ADD would take from the folder beside it is refused, in one sentence. From another
+// stage or image (--from) and from URLs there is something to take.
+Result<void> check_recipe(std::string_view dockerfile);
+
 // A folder with nothing but the recipe in it, as a tar archive: what an engine builds from.
 std::string build_context(std::string_view dockerfile);
 

@@ -18,9 +18,10 @@ Result<bool> has_image(const EngineClient& client, const std::string& tag) {
 
 Result<void> build_image(const EngineClient& client, const std::string& tag, std::string_view dockerfile, const BuildOutput& on_output,
                          BuildNetwork network) {
+  TRY(check_recipe(dockerfile));
   TRY_SET(bool there, has_image(client, tag));
   if (there) return {};
-  std::string failed, line;
+  std::string failed, refused, line;
   // One JSON object on each line: what is said, or why it failed. A step may be silent for long.
   auto on_bytes = [&](std::string_view bytes) -> Result<void> {
     line += bytes;
@@ -28,16 +29,19 @@ Result<void> build_image(const EngineClient& client, const std::string& tag, std
       std::string one = line.substr(0, at);
       if (auto said = json_text(one, {"stream"}); said && on_output) on_output(*said);
       if (auto error = json_text(one, {"error"})) failed = *error;
+      else if (auto message = json_text(one, {"message"})) refused = *message;  // it was not begun: all that is said is why
+      else if (!one.empty() && one[0] != '{') refused = one.substr(0, 300);
     }
     if (line.size() > (1u << 20)) return make_error(ErrorCode::kIo, "a line of a build without an end");
     return {};
   };
   TRY_SET(int status, client.follow("POST", cat("/build?t=", url_escape(tag), "&dockerfile=Dockerfile&rm=1&forcerm=1", network == BuildNetwork::kNone ? "&networkmode=none" : ""), build_context(dockerfile),
                                     "application/x-tar", on_bytes, std::chrono::minutes(10)));
-  if (failed.empty()) failed = json_text(line, {"error"}).value_or(json_text(line, {"message"}).value_or(""));
+  if (!line.empty()) TRY(on_bytes("\n"));  // the last one may have no end
+  if (failed.empty() && status != 200) failed = cat(status, ": ", refused.empty() ? "the engine says no more" : refused);
   TRY_SET(there, has_image(client, tag));
   if (status == 200 && failed.empty() && there) return {};
-  return make_error(ErrorCode::kUnsupported, cat("build of ", tag, ": ", failed.empty() ? cat("status ", status) : printable(failed)));
+  return make_error(ErrorCode::kUnsupported, cat("build of ", tag, ": ", failed.empty() ? "the engine says nothing, and there is no image" : printable(failed)));
 }
 
 Result<std::string> build_from_dockerfile(const EngineClient& client, const std::string& path, const BuildOutput& on_output, BuildNetwork network) {

@@ -64,9 +64,8 @@ Result<void> EngineRun::start(const Backend& backend, EngineKind kind, const Set
   asked.settings = settings;
   TRY_SET(auto shown, engine_view(asked, kind));
   TRY_SET(auto pieces, container_pieces(asked));
-  // gVisor opens no pipe of the host's for its guest.
   pieces.push_back({std::string(kGoPiece), "", Piece::Kind::kFifo, 0644});
-  if (own_kernel) std::erase_if(pieces, [](const Piece& p) { return p.kind == Piece::Kind::kFifo; });
+  if (own_kernel) knocks_for_pipes(pieces);
   TRY(scratch_.write(pieces));
   told_fd_ = open_told(scratch_);
   std::string archive = empty_root(shown);
@@ -252,7 +251,7 @@ Verdict EngineRun::verdict() const {
 
 Result<Report> EngineRun::finish(std::string_view backend, const std::vector<LayerReport>& walls, std::vector<Denial> waivers) {
   TRY(read_stream());
-  if (told_fd_.valid()) told_ = take_told(told_fd_.get());
+  if (told_fd_.valid()) told_ = take_told(told_fd_);
   Report r;
   r.id = request_.id;
   r.verdict = verdict();

@@ -56,7 +56,8 @@ class EngineRun {
   Launcher::Done done_;
   Scratch scratch_;
   CellIds ids_;
-  sys::Fd told_fd_, go_;
+  ToldBy told_fd_;
+  sys::Fd go_;
   std::optional<Told> told_;             // what the seal said of the end, where it can
   std::string id_;                       // the container's
   EngineStream stream_;

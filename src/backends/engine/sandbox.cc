@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/engine/container.h"
 #include "backends/engine/http.h"
 #include "backends/engine/json.h"
 #include "base/json_write.h"
@@ -44,6 +45,9 @@ Result<std::string> ContainerSandbox::create_body() const {
   struct stat st {};
   if (!spec_.project.starts_with('/') || ::stat(spec_.project.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
     return make_error(ErrorCode::kInvalid, cat(printable(spec_.project), ": the project is a folder, from the root"));
+  const bool podman = client_.name() == "podman";
+  if (podman)
+    for (const auto& path : {spec_.project, spec_.attachments, spec_.cache}) TRY(podman_shows(path));
   if (spec_.uid == 0) return make_error(ErrorCode::kInvalid, "commands are not run as root");
   if (spec_.image.empty()) return make_error(ErrorCode::kInvalid, "no image");
   JsonWriter w;
@@ -77,6 +81,9 @@ Result<std::string> ContainerSandbox::create_body() const {
   w.key("Tmpfs");
   w.begin_object();
   w.field("/tmp", "rw,noexec,nosuid,nodev,size=64m,mode=1777");
+  // Podman mounts these whether or not it is told to, and then as large as half of the host's memory.
+  if (podman) w.field("/var/tmp", "rw,noexec,nosuid,nodev,size=64m,mode=1777");
+  if (podman) w.field("/run", "rw,noexec,nosuid,nodev,size=1m,mode=0755");
   w.end_object();
   w.key("LogConfig");
   w.begin_object();
