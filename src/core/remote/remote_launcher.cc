@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 
@@ -22,7 +23,8 @@ Error gone() { return make_error(ErrorCode::kInternal, "the launcher process has
 
 class RemoteLauncherImpl final : public RemoteLauncher {
  public:
-  explicit RemoteLauncherImpl(sys::Fd socket) : connection_(std::move(socket)) {}
+  RemoteLauncherImpl(sys::Fd socket, std::shared_ptr<std::atomic<bool>> process_gone)
+      : connection_(std::move(socket)), process_gone_(std::move(process_gone)) {}
 
   Result<void> prepare() {
     TRY_SET(epoll_, sys::epoll_with(connection_.fd(), EPOLLIN));
@@ -91,13 +93,16 @@ class RemoteLauncherImpl final : public RemoteLauncher {
 
   Result<std::unique_ptr<RemoteLauncher>> connect() override {
     TRY_SET(remote::Ends ends, remote::make_ends());
-    if (!connection_.open()) return gone();
+    if (!connected()) return gone();
     std::vector<sys::Fd> with;
     with.push_back(std::move(ends.launcher));
     connection_.send({Kind::kConnect, 0}, {}, std::move(with));
-    return open(std::move(ends.front));
+    auto out = std::make_unique<RemoteLauncherImpl>(std::move(ends.front), process_gone_);
+    TRY(out->prepare());
+    return std::unique_ptr<RemoteLauncher>(std::move(out));
   }
-  bool connected() const override { return connection_.open(); }
+  // A dying process closes its descriptors one by one: what one connection has seen holds for all of them.
+  bool connected() const override { return connection_.open() && !*process_gone_; }
 
   Result<RemoteReader> spawn_reader(remote::ReaderKind kind, Bytes memory) override {
     TRY_SET(Packet answer, ask(Kind::kSpawn, remote::pack(remote::ReaderOrder{kind, memory})));
@@ -171,6 +176,7 @@ class RemoteLauncherImpl final : public RemoteLauncher {
       }
     }
     if (connection_.open()) return make_error(ErrorCode::kIo, "the launcher process does not answer");
+    *process_gone_ = true;
     return gone();
   }
 
@@ -240,10 +246,12 @@ class RemoteLauncherImpl final : public RemoteLauncher {
   }
 
   void fail_all() {
+    *process_gone_ = true;
     for (auto& [id, run] : std::exchange(runs_, {})) run.done(id, gone());
   }
 
   remote::Connection connection_;
+  std::shared_ptr<std::atomic<bool>> process_gone_;   // of all connections to one process
   sys::Fd epoll_;
   bool watching_out_ = false;
   std::map<RunId, Run> runs_;
@@ -256,7 +264,7 @@ class RemoteLauncherImpl final : public RemoteLauncher {
 }  // namespace
 
 Result<std::unique_ptr<RemoteLauncher>> RemoteLauncher::open(sys::Fd socket) {
-  auto out = std::make_unique<RemoteLauncherImpl>(std::move(socket));
+  auto out = std::make_unique<RemoteLauncherImpl>(std::move(socket), std::make_shared<std::atomic<bool>>(false));
   TRY(out->prepare());
   return std::unique_ptr<RemoteLauncher>(std::move(out));
 }

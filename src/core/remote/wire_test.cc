@@ -172,5 +172,23 @@ TEST(RemoteLauncher, HandsOverTheDoorOfACell) {
   for (const auto& fd : doors) EXPECT_GE(::fcntl(fd.get(), F_GETFD), 0);
 }
 
+// A process that dies closes one descriptor after the other: whoever was told by one connection must not be served by the next.
+TEST(RemoteLauncherConnections, TheEndOfOneIsTheEndOfAll) {
+  auto ends = make_ends();
+  ASSERT_TRUE(ends.ok());
+  auto first = RemoteLauncher::open(std::move(ends.value().front));
+  ASSERT_TRUE(first.ok());
+  auto second = first.value()->connect();
+  ASSERT_TRUE(second.ok());
+  EXPECT_TRUE(first.value()->connected());
+  auto received = receive_packet(ends.value().launcher.get());
+  ASSERT_TRUE(received.ok() && received.value().packet);
+  received.value().packet->fds.clear();   // the launcher's end of the second; that of the first is still open
+  EXPECT_TRUE(second.value()->step(std::chrono::milliseconds(0)).ok());
+  EXPECT_FALSE(second.value()->connected());
+  EXPECT_FALSE(first.value()->connected());
+  EXPECT_FALSE(first.value()->connect().ok());
+}
+
 }  // namespace
 }  // namespace hotcell::remote
