@@ -112,8 +112,8 @@ TEST_F(Cells, EnforcementIsReadBackAndComplete) {
 
 TEST_F(Cells, TheSpawnerIsClosedToTheProgramsItStarts) {
   create("work");
-  // The control: a program sees another one of its own uid.
-  EXPECT_EQ(sh("work", "sleep 20 & ls /proc/$!/fd | wc -l; kill $!"), "3\n");
+  // The control: a program sees another one of its own uid. While that starts, its linker has a library open.
+  EXPECT_EQ(sh("work", "sleep 20 & n=; for i in $(seq 100); do n=$(ls /proc/$!/fd | wc -l); [ $n = 3 ] && break; sleep 0.05; done; echo $n; kill $!"), "3\n");
   std::string looks =
       "for p in /proc/[0-9]*; do"
       "  pid=${p#/proc/}; [ $pid -eq $$ ] && continue;"
