@@ -128,11 +128,10 @@ class ExecutionsImpl final : public Executions {
     // Before anything is started, so that a front that is killed leaves a trace of it.
     // What is recorded first is not announced as well: a front that is killed in between would leave a trace without its key, and who
     // comes again with that key would find nothing and have two.
-    if (recorded_first || !history_.announce(live->record)) {
+    const bool announced = !recorded_first && history_.announce(live->record);
+    if (!announced) {
       begin(*live);
       history_.flush();
-    } else {
-      begin_later(live);
     }
     ++stats_.submitted;
     if (hooks_.submitted) hooks_.submitted(live->record);
@@ -142,6 +141,7 @@ class ExecutionsImpl final : public Executions {
     queued_bytes_ += size;
     queue_.push(live->record.client, live);
     pump();
+    if (announced) begin_later(live);   // a timer is set for it: the launcher need not wait for that
     return Submitted{live->record.id, false};
   }
 
@@ -393,7 +393,7 @@ class ExecutionsImpl final : public Executions {
     auto started = launcher_->start(live->job.policy, std::move(request), [this, live](RunId, Result<Report> result) {
       live->run.reset();
       live->from_stock = launcher_ && launcher_->last_from_stock();
-      finish(live, result);
+      finish(live, result, Tell::kAtOnce);
     });
     if (!started.ok()) {
       Result<Report> failed = std::move(started).error();
@@ -444,18 +444,21 @@ class ExecutionsImpl final : public Executions {
     changed(live);
   }
 
-  void finish(const LivePtr& live, Result<Report>& result) {
-    finish(live, result.ok() ? std::move(result).value() : failed_report(result.error()));
+  // When whoever waits hears of it. At once only where nobody is called who is in the middle of something: where the launcher told us.
+  enum class Tell { kLater, kAtOnce };
+
+  void finish(const LivePtr& live, Result<Report>& result, Tell tell = Tell::kLater) {
+    finish(live, result.ok() ? std::move(result).value() : failed_report(result.error()), tell);
   }
 
-  void finish(const LivePtr& live, Report report) {
+  void finish(const LivePtr& live, Report report, Tell tell = Tell::kLater) {
     report.id = live->record.id;
     reword(report);
     auto text = report_json(report, JsonStyle::kOneLine);
-    finish(live, std::move(report), std::move(text));
+    finish(live, std::move(report), std::move(text), tell);
   }
 
-  void finish(const LivePtr& live, Report report, std::string text) {
+  void finish(const LivePtr& live, Report report, std::string text, Tell tell = Tell::kLater) {
     if (live->begun != Clock::time_point{}) {
       --running_;
       auto of = running_of_.find(live->record.client);
@@ -480,10 +483,17 @@ class ExecutionsImpl final : public Executions {
     auto waited = live->begun == Clock::time_point{} ? Nanoseconds(0) : Nanoseconds(live->begun - live->submitted);
     if (hooks_.ended) hooks_.ended(r, &report, waited, live->from_stock);
     ExecutionDetails details{job_json(live->job.spec), live->result, live->usage_json(), live->events_json()};
+    const auto here = std::this_thread::get_id();
     // The writer may come to it when we are gone: until it is back on the loop's thread, it has nothing of ours.
-    history_.end(r, std::move(details), [this, &loop = loop_, live, alive = alive_](const Result<void>& written) {
+    history_.end(r, std::move(details), [this, &loop = loop_, live, alive = alive_, tell, here](const Result<void>& written) {
       // A disk that is full is no reason to keep the answer from whoever waits; the store has told the log.
-      loop.post([this, live, alive, kept = written.ok()] {
+      const bool kept = written.ok();
+      // We are on it when it was noted there and then.
+      if (tell == Tell::kAtOnce && std::this_thread::get_id() == here) {
+        if (*alive) committed(live, kept);
+        return;
+      }
+      loop.post([this, live, alive, kept] {
         if (*alive) committed(live, kept);
       });
     });
@@ -493,10 +503,10 @@ class ExecutionsImpl final : public Executions {
   void committed(const LivePtr& live, bool in_history) {
     live->told_end = true;
     live->ended = Clock::now();
-    live->job = {};
     live->done();
     changed(*live);
     const bool waited_for = live->tell_waiters();
+    live->job = {};
     // The history has all of it: what was not watched, and was told to whoever asked, nobody will want to go on with.
     if (in_history) std::string().swap(live->result);
     if (in_history && waited_for && !live->was_watched()) live_.erase(live->record.id);

@@ -250,6 +250,13 @@ class ThreadedAuditLog final : public AuditLog {
     done_.wait(lock, [&] { return counted_ >= until || failures_ > failures; });
   }
 
+  void write_out(std::chrono::milliseconds at_most) override {
+    std::unique_lock lock(mutex_);
+    auto until = pushed_;
+    auto failures = failures_;
+    done_.wait_for(lock, at_most, [&] { return written_ >= until || failures_ > failures || !error_.empty(); });
+  }
+
   std::uint64_t entries() const override {
     std::lock_guard lock(mutex_);
     return entries_;
@@ -262,7 +269,6 @@ class ThreadedAuditLog final : public AuditLog {
  private:
   void run() {
     std::vector<AuditEvent> batch;
-    std::uint64_t written = 0;
     auto count_at = Clock::now();
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -293,10 +299,10 @@ class ThreadedAuditLog final : public AuditLog {
       if (wrote) {
         queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(events));
         lost_ -= lost;
-        written += events;
+        written_ += events;
       }
       entries_ = writer_.entries();
-      if (writer_.all_counted()) counted_ = written;
+      if (writer_.all_counted()) counted_ = written_;
       error_ = done.ok() ? "" : done.error().message;
       if (!done.ok()) ++failures_;
       done_.notify_all();
@@ -309,7 +315,7 @@ class ThreadedAuditLog final : public AuditLog {
   mutable std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::deque<AuditEvent> queue_;
-  std::uint64_t pushed_ = 0, wanted_ = 0, counted_ = 0;  // wanted: somebody waits until so many are counted
+  std::uint64_t pushed_ = 0, written_ = 0, wanted_ = 0, counted_ = 0;  // wanted: somebody waits until so many are counted
   std::uint64_t lost_ = 0, entries_, failures_ = 0;
   std::string error_;
   bool stop_ = false;

@@ -49,6 +49,7 @@ class AuditLog {
 
   virtual void append(AuditEvent event) = 0;         // from any thread
   virtual void flush() = 0;                          // waits until all of it is written and counted, or cannot be
+  virtual void write_out(std::chrono::milliseconds at_most) = 0;  // until all of it can be read; sooner when it cannot be written
   virtual std::uint64_t entries() const = 0;         // in the chain so far, removed files included
   virtual std::string last_error() const = 0;        // why nothing can be written just now; empty when it can
 };

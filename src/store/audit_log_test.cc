@@ -91,6 +91,20 @@ TEST(AuditLog, ALineIsAnOcsfFinding) {
   EXPECT_EQ(verdict.entries, 2u);
 }
 
+TEST(AuditLog, WhatWasAppendedCanBeReadOnceItIsWrittenOut) {
+  TestFolder folder;
+  auto log = open_log(folder);
+  for (int i = 0; i < 50; ++i) {
+    log->append(event(i));
+    log->write_out(std::chrono::seconds(10));
+    auto last = read_audit(folder.path(), 0, 1);
+    ASSERT_TRUE(last.ok()) << last.error().message;
+    ASSERT_EQ(last.value().size(), 1u);
+    EXPECT_NE(last.value()[0].json.find(cat("bpf was refused ", i)), std::string::npos) << last.value()[0].json;
+  }
+  log->write_out(std::chrono::seconds(10));  // nothing is waited for
+}
+
 TEST(AuditLog, NoTextCanMakeASecondEventOrField) {
   TestFolder folder;
   auto forged = audit_line(event(9), {});

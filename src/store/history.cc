@@ -120,6 +120,7 @@ class WriterHistory final : public History {
   // Of one that was announced and is no row yet all is known by now: noted it is as safe as committed, and that is told.
   bool note(Change& change) {
     Committed done;
+    bool first = false;
     {
       std::lock_guard lock(mutex_);
       const auto number = change.record.number;
@@ -127,14 +128,13 @@ class WriterHistory final : public History {
       begun_.forget(number);
       change.noted = true;
       done = std::move(change.done);
-      if (queue_.empty()) {
-        gathered_at_ = std::chrono::steady_clock::now() + kGather;
-        wake_.notify_one();   // it sleeps until there is something to clean up
-      }
+      first = queue_.empty();
+      if (first) gathered_at_ = std::chrono::steady_clock::now() + kGather;
       queue_.push_back(std::move(change));
       ++pushed_;
     }
     if (done) done({});
+    if (first) wake_.notify_one();   // it sleeps until there is something to clean up; who waits for the answer does not wait for that
     return true;
   }
 
@@ -172,6 +172,7 @@ class WriterHistory final : public History {
       if (look_) wake_.notify_one();
     }
     if (waited > 0) written_.notify_all();
+    tell(batch);   // without a lock: whoever is told may read
     return true;
   }
 
@@ -209,6 +210,7 @@ class WriterHistory final : public History {
 
       std::unique_lock rows(rows_mutex_);
       write(batch);
+      tell(batch);
       bool due = std::chrono::steady_clock::now() >= clean_at;
       std::optional<Error> clean_error;
       if (asked || due || rows_.over()) clean_error = clean(asked, batch.size());
@@ -245,6 +247,9 @@ class WriterHistory final : public History {
       for (auto& change : batch) change.result = together;
     }
     forget(batch);
+  }
+
+  static void tell(Batch& batch) {
     for (auto& change : batch) {
       if (change.done) change.done(std::move(change.result));
       change.done = nullptr;  // what it holds goes now, not with the next batch

@@ -60,7 +60,8 @@ class RemoteLauncherImpl final : public RemoteLauncher {
     if (connection_.open()) {
       watch();
       epoll_event event;
-      int n = ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(at_most.count()));
+      // Who does not want to wait has been told already that there is something, or finds out below.
+      int n = at_most.count() == 0 ? 0 : ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(at_most.count()));
       if (n < 0 && errno != EINTR) return errno_error("epoll_wait", errno);
       connection_.flush();
       while (auto packet = connection_.receive()) take(*std::move(packet));

@@ -39,6 +39,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds kAuditPatience{200};  // another process may hold the log
 constexpr std::uint32_t kOverflowUid = 65534;   // whoever has no name in our user namespace
 
 // The manager's idea of a loop, on the front's.
@@ -400,6 +401,7 @@ void Front::fill_services() {
     metrics_.audit_entry();
   };
   s.audit.page = [this](std::size_t limit, std::uint64_t before) -> Result<AuditPage> {
+    audit_->write_out(kAuditPatience);  // whoever has had an answer finds what came of it
     TRY_SET(auto lines, read_audit(made_.config.state_dir, before, limit));
     AuditPage page;
     for (auto& line : lines) page.entries.push_back(std::move(line.json));
@@ -431,7 +433,8 @@ void Front::fill_services() {
     std::vector<KeyRow> out;
     for (const auto& k : all) {
       KeyRow row{k.name, {}, k.max_running, k.per_minute, k.created, k.last_used, k.revoked};
-      for (auto word : split(scope_words(k), ',')) row.scopes.emplace_back(word);
+      const std::string words = scope_words(k);
+      for (auto word : split(words, ',')) row.scopes.emplace_back(word);
       out.push_back(std::move(row));
     }
     return out;

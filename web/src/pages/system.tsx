@@ -146,7 +146,7 @@ function Backends() {
                 <td>
                   <Pill tone={b.works ? 'good' : 'bad'}>{b.works ? 'works' : 'no'}</Pill>
                 </td>
-                <td>
+                <td class="break">
                   {visible(b.what)}
                   {b.why && <p class="dim">{visible(b.why)}</p>}
                 </td>
