@@ -229,6 +229,81 @@ TEST_F(Stamped, ADeadTemplateCostsNoRun) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(go(shell("echo here")).out, "here\n");
 }
 
+// Nobody waits for a template, so it may be asked for many cells before it looks up.
+TEST_F(Stamped, ATemplateThatDiesWithManyCellsAskedForCostsNoRun) {
+  go(shell("true"));
+  ASSERT_TRUE(is_stamped(go(shell("true"))));
+  auto templates = children();
+  ASSERT_EQ(templates.size(), 1u);
+  int pid = std::stoi(*templates.begin());
+  ::kill(pid, SIGSTOP);
+  int over = 0, stamped = 0;
+  for (int i = 0; i < 12; ++i) {
+    auto begun = own_->start(default_policy(), shell("echo here"), [&](RunId, Result<Report> r) {
+      ++over;
+      ASSERT_TRUE(r.ok()) << r.error().message;
+      EXPECT_EQ(r.value().out, "here\n");
+      stamped += is_stamped(r.value()) ? 1 : 0;
+    });
+    ASSERT_TRUE(begun.ok()) << begun.error().message;
+  }
+  ASSERT_TRUE(own_->step(std::chrono::milliseconds(50)).ok());
+  EXPECT_EQ(over, 0) << "the control: they wait for it";
+  ::kill(pid, SIGKILL);
+  for (int i = 0; i < 1000 && over < 12; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+  EXPECT_EQ(over, 12);
+  EXPECT_EQ(stamped, 0);
+  EXPECT_EQ(go(shell("echo here")).out, "here\n");
+  EXPECT_TRUE(is_stamped(go(shell("true")))) << "another template was made";
+}
+
+TEST_F(Stamped, WhatIsCancelledBeforeItIsThereEndsWithoutAWait) {
+  go(shell("true"));
+  ASSERT_TRUE(is_stamped(go(shell("true"))));
+  int pid = std::stoi(*children().begin());
+  for (bool dies : {false, true}) {
+    SCOPED_TRACE(dies);
+    ::kill(pid, SIGSTOP);
+    int cancelled = 0;
+    std::vector<RunId> ids;
+    for (int i = 0; i < 4; ++i) {
+      auto begun = own_->start(default_policy(), shell("echo started"), [&](RunId, Result<Report> r) {
+        ASSERT_TRUE(r.ok()) << r.error().message;
+        EXPECT_EQ(r.value().verdict.reason, ExitReason::kCancelled);
+        EXPECT_EQ(r.value().out, "");
+        ++cancelled;
+      });
+      ASSERT_TRUE(begun.ok());
+      ids.push_back(begun.value());
+    }
+    auto before = std::chrono::steady_clock::now();
+    for (RunId id : ids) own_->cancel(id);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(2));
+    ::kill(pid, dies ? SIGKILL : SIGCONT);
+    for (int i = 0; i < 1000 && cancelled < 4; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+    EXPECT_EQ(cancelled, 4);
+  }
+  EXPECT_EQ(go(shell("echo here")).out, "here\n");
+}
+
+// More than it is asked for at once.
+TEST_F(Stamped, ManyAtOnceAreEachServed) {
+  for (int i = 0; i < 2; ++i) go(shell("true"));
+  std::set<std::string> seen;
+  int over = 0;
+  for (int i = 0; i < 40; ++i) {
+    auto begun = own_->start(default_policy(), shell(cat("echo ", i)), [&](RunId, Result<Report> r) {
+      ++over;
+      ASSERT_TRUE(r.ok()) << r.error().message;
+      seen.insert(r.value().out);
+    });
+    ASSERT_TRUE(begun.ok()) << begun.error().message;
+  }
+  for (int i = 0; i < 3000 && over < 40; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+  EXPECT_EQ(over, 40);
+  EXPECT_EQ(seen.size(), 40u);
+}
+
 TEST_F(Stamped, ATemplateThatCannotBeMadeCostsNoRun) {
   sys::arm_fault("stamp_mount_idle_proc", EPERM);
   for (int i = 0; i < 3; ++i) {

@@ -4,7 +4,6 @@
 #include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -15,19 +14,13 @@
 #include "base/strings.h"
 #include "cells/files/steps.h"
 #include "sys/file.h"
+#include "sys/mount.h"
 #include "sys/spawn.h"
 #include "sys/uapi/mount.h"
-
-#ifndef SYS_fsopen
-#define SYS_fsopen 430
-#define SYS_fsconfig 431
-#define SYS_fsmount 432
-#endif
 
 namespace hotcell::cells {
 namespace {
 
-constexpr unsigned kFsopenCloexec = 1, kFsmountCloexec = 1, kSetString = 1, kCreate = 6;
 constexpr int kTries = 16;               // somebody else may take the loop device that was free
 constexpr Bytes kSmallest = 1_MiB;
 constexpr std::string_view kImage = "disk.img";
@@ -39,13 +32,7 @@ std::string mke2fs() {
 }
 
 Result<sys::Fd> new_mount(const std::string& device) {
-  sys::Fd context(static_cast<int>(::syscall(SYS_fsopen, "ext4", kFsopenCloexec)));
-  if (!context.valid()) return errno_error("fsopen ext4", errno);
-  if (::syscall(SYS_fsconfig, context.get(), kSetString, "source", device.c_str(), 0) < 0) return errno_error("fsconfig source", errno);
-  if (::syscall(SYS_fsconfig, context.get(), kCreate, nullptr, nullptr, 0) < 0) return errno_error(cat("mount ", device), errno);
-  sys::Fd mount(static_cast<int>(::syscall(SYS_fsmount, context.get(), kFsmountCloexec, uapi::kAttrNoSuid | uapi::kAttrNoDev)));
-  if (!mount.valid()) return errno_error("fsmount", errno);
-  return mount;
+  return sys::new_mount("ext4", {{"source", device}}, uapi::kAttrNoSuid | uapi::kAttrNoDev).context(device);
 }
 
 struct Loop {

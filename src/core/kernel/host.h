@@ -55,6 +55,9 @@ struct Host {
   bool core_pipe = false;               // core_pattern starts with '|': RLIMIT_CORE 0 does not stop it, 1 does
   CgroupHost cgroup;
   LsmFacts lsm;
+  // Cells of this launcher have /dev/kvm besides: of the one around a machine (core/launch/around_machine.h) and of no other.
+  // Here and not in the policy, so that no profile, grant or request can ask for it.
+  bool kvm_device = false;
 
   static Result<Host> look();
 };

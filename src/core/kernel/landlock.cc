@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "core/kernel/etc_settings.h"
+#include "core/kernel/kvm_device.h"
 #include "sys/uapi/landlock.h"
 
 namespace hotcell {
@@ -118,6 +119,8 @@ LandlockSlots plan_landlock(const Policy& policy, const Host& host, const Grants
   add_system_folders(tight);
   if (policy.lasting || policy.network.mode == NetworkMode::kProxy) tight.push_back({"/run/hotcell", kReadExecute});
   for (auto& r : device_rules()) tight.push_back(std::move(r));
+  // It is nothing but ioctls.
+  if (host.kvm_device) tight.push_back({kKvmDevice, kFsReadFile | kFsWriteFile | kFsIoctlDev});
   add_grants(grants, tight);
   // Strict has no use for TCP; on the host's network a rule for each wanted port would be needed, so none means none.
   std::uint64_t net = policy.syscalls.base == "strict" ? kNetBindTcp | kNetConnectTcp : 0;

@@ -24,7 +24,7 @@ struct OpSpec {
 
 // What an inherited descriptor must be when a cell is started from this plan.
 struct Inherited {
-  enum class Kind { kCgroupTasks, kGrant, kLayer } kind;
+  enum class Kind { kCgroupTasks, kGrant, kLayer, kDevice } kind;
   unsigned index = 0;  // of the controller, the grant, or the layer of the workspace
 };
 

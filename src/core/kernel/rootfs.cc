@@ -16,10 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <set>
 
 #include "base/strings.h"
 #include "core/kernel/etc_settings.h"
+#include "core/kernel/kvm_device.h"
 #include "core/policy/proxy_env.h"
 #include "sys/file.h"
 #include "sys/uapi/mount.h"
@@ -62,6 +64,8 @@ class RootPlanner {
     make_dev();
     for (const auto& b : binds_)
       if (!b.grant) attach(b);
+    if (kvm_)
+      plan_.add({.kind = OpKind::kBind, .path = "dev/kvm", .data = "../device/kvm", .a = kAttrReadOnly | kAttrNoSuid | kAttrNoExec}, "/dev/kvm, a node of the cell's own");
     plan_.add({.kind = OpKind::kHoldProc, .layer = Layer::kUserNs, .flags = kOnlyTemplate}, "the host's /proc, through which id maps are written");
     plan_.add({.kind = OpKind::kMountIdleProc, .path = "proc", .flags = kOnlyTemplate}, "/proc without processes, so that cells may mount their own");
     plan_.add({.kind = OpKind::kReadOnly, .path = "."}, "/ read-only");
@@ -144,6 +148,25 @@ class RootPlanner {
       binds_.push_back({slot, cat("dev/", name)});
       mountpoints_.push_back({cat("dev/", name), false});
     }
+    if (host_.kvm_device) open_kvm();
+  }
+
+  // A large interface of the host's kernel, and no program's: the cell that has it runs QEMU, and what the guest breaks out of
+  // is that.
+  void open_kvm() {
+    mountpoints_.push_back({"dev/kvm", false});
+    // As root the cell's user is nobody on the host and could not open the host's node. It gets one of its own (idmap.cc), and the
+    // host's keeps its mode and owner.
+    if (host_.privileged) {
+      kvm_ = plan_.inherit({Inherited::Kind::kDevice});
+      return;
+    }
+    struct stat st;
+    if (!exists(kKvmDevice, st) || !is_kvm(st)) st = {};
+    unsigned slot = plan_.new_slot();
+    plan_.add({.kind = OpKind::kOpenTree, .slot = slot, .path = kKvmDevice, .a = st.st_dev ? st.st_dev : 1, .b = st.st_ino}, kKvmDevice);
+    plan_.add({.kind = OpKind::kMountAttr, .slot = slot, .a = kAttrReadOnly | kAttrNoSuid | kAttrNoExec, .b = kAttrNoDev}, cat(kKvmDevice, ", this one device"));
+    binds_.push_back({slot, "dev/kvm"});
   }
 
   void open_grants() {
@@ -216,6 +239,10 @@ class RootPlanner {
     if (policy_.lasting) {
       folder("lower", 0755);
       folder("changes", 0755);
+    }
+    if (kvm_) {
+      folder("device", 0755);
+      plan_.add({.kind = OpKind::kMoveMount, .slot = *kvm_, .path = "device"}, "stage: a node of /dev/kvm");
     }
     plan_.add({.kind = OpKind::kBind, .path = "root", .a = kAttrNoSuid | kAttrNoDev}, "the cell's /");
     plan_.add({.kind = OpKind::kChdir, .path = "root"}, "");
@@ -378,6 +405,7 @@ class RootPlanner {
   const Grants& grants_;
   PlanBuilder& plan_;
   std::vector<Bind> binds_;
+  std::optional<unsigned> kvm_;  // slot of a small tmpfs with the node, as root
   unsigned layers_[2] = {0, 0};  // slots of the project and of the folder with the changes
   std::vector<std::pair<std::string, bool>> mountpoints_;
   std::vector<std::pair<std::string, std::string>> links_;

@@ -97,6 +97,7 @@ Result<void> Cell::build(const Host& host, int init_fd, bool will_wait, int stdi
     TRY_SET(grants, open_grants(*plan_, host, init_fd, ids_.id));
     TRY_SET(layers, open_layers(*plan_, host, init_fd, ids_.id));
   }
+  sys::Fd device;
   std::vector<int> tasks = cgroup_ ? cgroup_->tasks_fds() : std::vector<int>{};
   std::vector<int> inherited;
   for (const auto& i : plan_->builder.inherited()) {
@@ -104,6 +105,11 @@ Result<void> Cell::build(const Host& host, int init_fd, bool will_wait, int stdi
     if (i.kind == Inherited::Kind::kCgroupTasks) {
       if (i.index >= tasks.size()) return make_error(ErrorCode::kInternal, "the plan wants a descriptor that was not made");
       inherited.push_back(tasks[i.index]);
+      continue;
+    }
+    if (i.kind == Inherited::Kind::kDevice) {
+      TRY_SET(device, make_kvm_node(ids_.id));
+      inherited.push_back(device.get());
       continue;
     }
     const auto& opened = i.kind == Inherited::Kind::kGrant ? grants : layers;
@@ -120,9 +126,7 @@ Result<void> Cell::build(const Host& host, int init_fd, bool will_wait, int stdi
   fds.inherited = inherited;
   if (!grants.empty()) timer.mark("grants");
   if (template_) {
-    TRY_SET(Template::Made made, template_->make(fds, ids_.id, will_wait));
-    child_ = std::move(made.child);
-    net_ = made.net;
+    TRY(template_->ask_for_cell(fds, ids_.id, will_wait, stamp_));
   } else {
     TRY_SET(child_, start_init(*plan_, plan_->clone_flags, init_fd, cgroup_ ? cgroup_->clone_fd() : -1, fds));
   }
@@ -152,8 +156,18 @@ Result<void> Cell::make_cgroup(const Host& host) {
   return {};
 }
 
+bool Cell::settle_stamp() {
+  if (!stamp_.awaited) return !not_stamped();
+  template_->settle(stamp_);
+  stamp_.awaited = false;
+  if (not_stamped()) return false;
+  child_ = std::move(stamp_.made->value().child);
+  net_ = stamp_.made->value().net;
+  return true;
+}
+
 void Cell::end() {
-  if (child_.pid == 0) return;
+  if (!settle_stamp() || child_.pid == 0) return;
   if (frozen_) cgroup_->freeze(false).ignore("on v2 it can be killed all the same");
   // Without a pid namespace only init itself can end its descendants, and does so when this closes.
   if (plan_->backend == BackendKind::kNative) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");

@@ -82,6 +82,7 @@ class Cell {
   NotifyListener& listener() { return listener_; }
   const Cgroup* cgroup() const { return cgroup_.get(); }
   bool setup_timed_out() const;
+  bool not_stamped() const { return stamp_.made && !stamp_.made->ok(); }  // its template could not: it has no process
   void end();                                      // kill and reap, at once
   void fail(Error error);                          // set-up went wrong: remember why and end it
   CellLeavings take_leavings() { return {std::move(mounts_), std::move(cgroup_), std::move(template_), std::exchange(net_, -1)}; }
@@ -92,6 +93,7 @@ class Cell {
 
  private:
   Cell() = default;
+  bool settle_stamp();                             // false: there is no process, and none will come
   void on_deadline();
   Result<void> limit_open_files(int program);
   void allow_cpu_time();
@@ -117,6 +119,7 @@ class Cell {
   CellIds ids_;
   std::unique_ptr<Cgroup> cgroup_;
   std::shared_ptr<Template> template_;
+  Template::Stamp stamp_;
   bool frozen_ = false;
   int net_ = -1;                                   // the template's number of our net namespace
   OuterPlace outer_;

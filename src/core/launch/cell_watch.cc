@@ -93,6 +93,18 @@ Result<void> Cell::on_prog(const Host& host) {
   Record record;
   TRY_SET(sys::Message m, sys::receive(prog_.get(), {reinterpret_cast<char*>(&record), sizeof record}, MSG_DONTWAIT));
   if (m.again) return {};
+  if (!settle_stamp()) {
+    // Nobody is there: whoever wants this cell makes another, in one go.
+    prog_.reset();
+    if (killed_for_) state_ = State::kDead;
+    return {};
+  }
+  if (killed_for_) {
+    // By somebody who did not wait for it to be there.
+    if (m.size == 0) prog_.reset();
+    kill(*killed_for_);
+    return {};
+  }
   if (m.size == 0) {
     // Close-on-exec did it: the program runs. During set-up it means that the process died before it was ready.
     prog_.reset();
@@ -173,7 +185,12 @@ void Cell::kill(ExitReason reason) {
     ::shutdown(ctl_.get(), SHUT_RDWR);
     return;
   }
-  sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("ESRCH: it is dead already");
+  if (stamp_.awaited) {
+    // Whether there is somebody to end is heard on its socket, sooner or later; where it is our own patience that ends, now.
+    if (reason == ExitReason::kSandboxError) template_->give_up();
+    return;
+  }
+  if (!not_stamped()) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("ESRCH: it is dead already");
 }
 
 void Cell::on_deadline() {

@@ -9,10 +9,12 @@
 #include <cerrno>
 
 #include "base/strings.h"
+#include "core/kernel/kvm_device.h"
 #include "core/launch/child.h"
 #include "core/launch/ids.h"
 #include "sys/fault.h"
 #include "sys/file.h"
+#include "sys/mount.h"
 #include "sys/socket.h"
 #include "sys/uapi/mount.h"
 
@@ -114,6 +116,17 @@ Result<std::vector<sys::Fd>> open_layers(const Plan& plan, const Host& host, int
     out.push_back(std::move(tree));
   }
   return out;
+}
+
+Result<sys::Fd> make_kvm_node(unsigned cell_id) {
+  if (int e = sys::fault("kvm_node")) return errno_error("a node of /dev/kvm", e);
+  struct stat st {};
+  if (::stat(kKvmDevice, &st) < 0) return errno_error(kKvmDevice, errno);
+  if (!is_kvm(st)) return make_error(ErrorCode::kUnsupported, cat(kKvmDevice, " is not the device of that name"));
+  TRY_SET(sys::Fd tree, sys::new_mount("tmpfs", {{"size", "64k"}, {"nr_inodes", "8"}, {"mode", "0755"}}, uapi::kAttrNoSuid | uapi::kAttrNoExec));
+  if (::mknodat(tree.get(), "kvm", S_IFCHR | 0600, st.st_rdev) < 0 || ::fchownat(tree.get(), "kvm", cell_id, cell_id, AT_SYMLINK_NOFOLLOW) < 0)
+    return errno_error("a node of /dev/kvm", errno);
+  return tree;
 }
 
 }  // namespace hotcell

@@ -15,5 +15,7 @@ Result<std::vector<sys::Fd>> open_grants(const Plan& plan, const Host& host, int
 // The same for a workspace that lasts: the project, which nothing is written to, and the folder of what was changed.
 // Here it is the project's owner who is the cell's user inside.
 Result<std::vector<sys::Fd>> open_layers(const Plan& plan, const Host& host, int init_fd, unsigned cell_id);
+// A small tmpfs, attached nowhere, with a node of /dev/kvm that the cell's user alone may open. The host's own keeps its mode.
+Result<sys::Fd> make_kvm_node(unsigned cell_id);
 
 }  // namespace hotcell

@@ -62,8 +62,12 @@ uint64_t looks_by(const int* fds) {
     if (fd < 0) continue;
     alignas(8) char buffer[8192];
     ssize_t n;
-    for (off_t at = 0; (n = pread(fd, buffer, sizeof buffer, at)) > 0;) {
+    bool more = true;
+    for (off_t at = 0; more && (n = pread(fd, buffer, sizeof buffer, at)) > 0;) {
       at += n;
+      // The kernel hands these out by the page, and no line is as long as half of one: there is no more, and to be told so
+      // takes as long as the first look.
+      more = n >= 2048;
       while (n % 8) buffer[n++] = 0;
       for (ssize_t k = 0; k < n; k += 8) {
         uint64_t word;

@@ -14,6 +14,7 @@
 #include <map>
 
 #include "base/strings.h"
+#include "core/launch/around_machine.h"
 #include "core/launch/cell.h"
 #include "core/launch/init_image.h"
 #include "core/launch/parts.h"
@@ -33,6 +34,7 @@ constexpr Cell::Source kSources[] = {Cell::Source::kProg,        Cell::Source::k
 
 struct Run {
   std::unique_ptr<Cell> cell;
+  std::shared_ptr<Kept> kept;      // what it is made of
   std::optional<Request> request;  // until the cell is ready for it
   OnOutput past_limit = OnOutput::kKill;  // of that request
   Launcher::Done done;
@@ -55,6 +57,10 @@ struct Stock {
 };
 constexpr unsigned kMostLost = 8;
 
+// Whoever is told of an end passes the answer on, often on the processor that we run on: what nobody waits for comes after that.
+constexpr auto kPassedOnWithin = std::chrono::microseconds(500);
+constexpr std::size_t kManyLeaving = 16;  // what they hold others may want
+
 class LauncherImpl final : public Launcher {
  public:
   ~LauncherImpl() override {
@@ -62,12 +68,13 @@ class LauncherImpl final : public Launcher {
     parts_.close();
   }
 
-  Result<void> open(LauncherOptions options) {
+  Result<void> open(LauncherOptions options, bool kvm_device = false) {
     if (options.backend == "native") backend_ = BackendKind::kNative;
     else if (options.backend == "landlock") backend_ = BackendKind::kLandlock;
     else if (options.backend == "outer") backend_ = BackendKind::kOuter;
     else return make_error(ErrorCode::kInvalid, cat("unknown backend: ", printable(options.backend), " (native, landlock)"));
     TRY_SET(host_, Host::look());
+    host_.kvm_device = kvm_device;
     TRY_SET(init_, load_init(options.init_path));
     timer_ = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!timer_.valid()) return errno_error("timerfd_create", errno);
@@ -86,7 +93,7 @@ class LauncherImpl final : public Launcher {
     TRY(give_id(request));
     TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
     const auto* socket = std::get_if<StdinSocket>(&request.stdin_source);
-    TRY_SET(Run * run, spawn(*kept, false, request.outer.get(), socket == nullptr ? -1 : socket->fd));
+    TRY_SET(Run * run, spawn(kept, false, request.outer.get(), socket == nullptr ? -1 : socket->fd));
     run->request = std::move(request);
     run->past_limit = policy.on_output;
     run->done = std::move(done);
@@ -94,7 +101,7 @@ class LauncherImpl final : public Launcher {
   }
 
   Result<void> step(std::chrono::milliseconds at_most) override {
-    if (!parts_.nothing_leaving()) parts_.clear_away();
+    if (!parts_.nothing_leaving() && (Clock::now() >= passed_on_ || parts_.leaving() >= kManyLeaving)) parts_.clear_away();
     // Not a new time with every step: setting the timer is a call.
     if (auto now = Clock::now(); next_look_ <= now) next_look_ = now + std::chrono::milliseconds(2);
     epoll_event events[64];
@@ -117,7 +124,7 @@ class LauncherImpl final : public Launcher {
     if (!quiet) last_busy_ = Clock::now();
     timers();
     finish();
-    if (running() == 0 ? quiet : Clock::now() >= idle_at()) {
+    if (running() == 0 ? quiet && Clock::now() >= passed_on_ : Clock::now() >= idle_at()) {
       refill();
       if (!wants_refill()) parts_.idle_work();
     }
@@ -139,7 +146,10 @@ class LauncherImpl final : public Launcher {
   std::size_t running() const override {
     return static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& r) { return !r.second->for_stock(); }));
   }
-  int poll_fd() const override { return epoll_.get(); }
+  int poll_fd() const override {
+    if (!std::exchange(polled_, true)) arm_timer();
+    return epoll_.get();
+  }
 
   Result<void> park(const Policy& policy, std::size_t count) override { return park(policy, nullptr, count); }
   Result<void> park(const Policy& policy, std::shared_ptr<const Runtime> runtime, std::size_t count) override {
@@ -246,25 +256,41 @@ class LauncherImpl final : public Launcher {
     return nullptr;
   }
 
-  Result<Run*> spawn(Kept& kept, bool soon_more, const OuterPlace* outer = nullptr, int stdin_socket = -1) {
+  Result<Run*> spawn(const std::shared_ptr<Kept>& kept, bool soon_more, const OuterPlace* outer = nullptr, int stdin_socket = -1) {
     auto run = std::make_unique<Run>();
-    CellParts parts = parts_.for_cell(kept, soon_more);
+    CellParts parts = parts_.for_cell(*kept, soon_more);
     parts.outer = outer;
     parts.stdin_socket = stdin_socket;
-    auto cell = Cell::spawn(kept.plan, host_, init_.get(), std::move(parts));
-    if (!cell && kept.from && (kept.from->dead() || kept.from->refuses())) {
-      // A cell made in one go needs no template, and tells what is wrong if anything is. A dead one is made anew for the
-      // next; one that lives and cannot clone will not learn it.
-      kept.no_template = kept.from->refuses();
-      kept.from.reset();
-      cell = Cell::spawn(kept.plan, host_, init_.get(), {.from = {}, .cgroup = {}, .stdin_socket = stdin_socket});
+    auto cell = Cell::spawn(kept->plan, host_, init_.get(), std::move(parts));
+    if (!cell && kept->from && (kept->from->dead() || kept->from->refuses())) {
+      without_template(*kept, kept->from);
+      cell = Cell::spawn(kept->plan, host_, init_.get(), {.from = {}, .cgroup = {}, .stdin_socket = stdin_socket});
     }
     TRY_SET(run->cell, std::move(cell));
+    run->kept = kept;
     run->id = ++last_id_;
     Run* raw = run.get();
     runs_.emplace(raw->id, std::move(run));
     watch(*raw);
     return raw;
+  }
+
+  // A cell made in one go needs no template, and tells what is wrong if anything is. A dead one is made anew for the next;
+  // one that lives and cannot clone will not learn it. Another may have taken its place meanwhile, and stays.
+  static void without_template(Kept& kept, const std::shared_ptr<Template>& failed) {
+    if (!failed || kept.from != failed) return;
+    kept.no_template = failed->refuses();
+    kept.from.reset();
+  }
+
+  // What its template could not do is done in one go.
+  Result<void> make_again(Run& run) {
+    const auto* socket = run.request ? std::get_if<StdinSocket>(&run.request->stdin_source) : nullptr;
+    CellLeavings left = run.cell->take_leavings();
+    without_template(*run.kept, left.from);
+    parts_.leave(std::move(left));
+    TRY_SET(run.cell, Cell::spawn(run.kept->plan, host_, init_.get(), {.from = {}, .cgroup = {}, .stdin_socket = socket == nullptr ? -1 : socket->fd}));
+    return {};
   }
 
   // Brings epoll's view of a cell up to date: what is open and wanted is watched, nothing else.
@@ -310,6 +336,11 @@ class LauncherImpl final : public Launcher {
     switch (source) {
       case Cell::Source::kProg:
         result = cell.on_prog(host_);
+        if (cell.not_stamped() && cell.state() != Cell::State::kDead) {
+          if (auto again = make_again(run); again.ok()) return watch(run);
+          else result = std::move(again);
+          dead_.push_back(run.id);  // it has no process whose end would be heard
+        }
         if (result.ok() && cell.state() == Cell::State::kParked) result = on_ready(run);
         break;
       case Cell::Source::kStdout:
@@ -404,7 +435,7 @@ class LauncherImpl final : public Launcher {
       if (run->cell->next_listener != Clock::time_point{}) earlier(run->cell->next_listener);
     }
     if (!parts_.nothing_leaving()) earlier(next_look_);
-    if (wants_refill() || parts_.wants_idle_work()) earlier(running() == 0 ? Clock::now() : idle_at());
+    if (wants_refill() || parts_.wants_idle_work()) earlier(running() == 0 ? std::max(Clock::now(), passed_on_) : idle_at());
     return due;
   }
 
@@ -412,7 +443,8 @@ class LauncherImpl final : public Launcher {
   Clock::time_point idle_at() const { return last_busy_ + std::chrono::seconds(1); }
 
   // For those who wait on poll_fd() instead of in step().
-  void arm_timer() {
+  void arm_timer() const {
+    if (!polled_) return;
     auto due = next_due();
     if (due == armed_) return;
     armed_ = due;
@@ -456,6 +488,7 @@ class LauncherImpl final : public Launcher {
         cgroup_gone = !report.ok() && report.error().err == ENODEV;
         if (report.ok() && report.value().id.empty() && run->request) report.value().id = run->request->id;  // the cell has not been told
         run->done(run->id, std::move(report));
+        passed_on_ = Clock::now() + kPassedOnWithin;
       }
       // Only these wait: the cell itself holds placeholders and descriptors of granted folders.
       CellLeavings left = run->cell->take_leavings();
@@ -497,7 +530,7 @@ class LauncherImpl final : public Launcher {
     for (auto& s : stocks_) {
       keep_fresh(*s);
       if (s->ready.size() + s->coming >= s->wanted) continue;
-      auto run = spawn(*s->kept, true, s->placed() ? s->runtime->outer.get() : nullptr);
+      auto run = spawn(s->kept, true, s->placed() ? s->runtime->outer.get() : nullptr);
       if (!run) {
         s->wanted = 0;
         continue;
@@ -512,8 +545,10 @@ class LauncherImpl final : public Launcher {
   Host host_;
   sys::Fd init_, epoll_, timer_;
   mutable Parts parts_;  // which notes when it was looked whether a plan is up to date
-  std::optional<Clock::time_point> armed_;
+  mutable std::optional<Clock::time_point> armed_;
+  mutable bool polled_ = false;  // somebody has asked for poll_fd()
   Clock::time_point last_busy_{}, next_look_{};  // the latter: at what dead cells have left
+  Clock::time_point passed_on_{};  // by then the last end that was told will be
   std::map<RunId, std::unique_ptr<Run>> runs_;
   std::vector<std::unique_ptr<Stock>> stocks_;
   std::vector<RunId> dead_;
@@ -533,6 +568,12 @@ Result<Report> Launcher::run(const Policy& policy, Request request) {
 Result<std::unique_ptr<Launcher>> Launcher::create(LauncherOptions options) {
   auto launcher = std::make_unique<LauncherImpl>();
   TRY(launcher->open(std::move(options)));
+  return std::unique_ptr<Launcher>(std::move(launcher));
+}
+
+Result<std::unique_ptr<Launcher>> create_around_machine() {
+  auto launcher = std::make_unique<LauncherImpl>();
+  TRY(launcher->open({}, true));
   return std::unique_ptr<Launcher>(std::move(launcher));
 }
 

@@ -48,9 +48,10 @@ bool Parts::up_to_date(Kept& kept) {
 }
 
 Result<std::shared_ptr<Kept>> Parts::plan_for(const Policy& policy) {
-  // A plan with grants looks at paths that may have changed since, and holds them open; a flat one names one cell's folder.
+  // A plan with grants looks at paths that may have changed since, and holds them open; a flat one names one cell's folder; a device's
+  // node is one cell's own.
   bool native = backend_ == BackendKind::kNative;
-  bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty() && !policy.lasting;
+  bool keep = native && policy.filesystem.grants.empty() && policy.filesystem.deny.empty() && policy.syscalls.oci_file.empty() && !policy.lasting && !host_->kvm_device;
   for (std::size_t i = kept_.size(); keep && i-- > 0;) {
     if (!same_cell(kept_[i]->plan->policy, policy)) continue;
     if (!up_to_date(*kept_[i])) {

@@ -34,6 +34,7 @@ class Parts {
 
   void leave(CellLeavings leavings) { leaving_.push_back(std::move(leavings)); }
   bool nothing_leaving() const { return leaving_.empty(); }
+  std::size_t leaving() const { return leaving_.size(); }
   void clear_away();   // a cgroup stays busy for a moment after its last process
   bool wants_idle_work() const;
   void idle_work();    // one piece

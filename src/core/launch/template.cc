@@ -22,6 +22,7 @@
 namespace hotcell {
 namespace {
 
+constexpr std::size_t kMostAsked = 16;
 constexpr timeval kPatience{10, 0};  // a clone takes a fifth of a millisecond; a stuck file system must not hang us
 
 template <typename T>
@@ -67,8 +68,11 @@ Template::~Template() {
   }
 }
 
-Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id, bool will_wait) {
+Result<void> Template::ask_for_cell(const ChildFds& fds, unsigned cell_id, bool will_wait, Stamp& stamp) {
   if (int e = sys::fault("template_make")) return errno_error("template", e);
+  // Descriptors under way count against what a user may have of them.
+  if (asked_.size() >= kMostAsked) settle(*asked_.front());
+  if (dead_) return make_error(ErrorCode::kInternal, "the template is gone");
   TemplateRequest request = ask(TemplateAsk::kMakeCell);
   request.will_wait = will_wait ? 1 : 0;
   request.id = cell_id >= kFirstId ? cell_id - kFirstId + 1 : 0;
@@ -77,11 +81,18 @@ Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id, boo
   sent.push_back(fds.prog);
   sent.push_back(fds.lock >= 0 ? fds.lock : fds.ctl);
   sent.insert(sent.end(), fds.inherited.begin(), fds.inherited.end());
-  auto answer = [&]() -> Result<TemplateReply> {
-    TRY(sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}, sent));
-    return receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply));
-  }();
-  dead_ = !answer.ok();
+  auto told = sys::send(socket_.get(), {reinterpret_cast<const char*>(&request), sizeof request}, sent);
+  dead_ = !told.ok();
+  TRY(std::move(told));
+  stamp.awaited = true;
+  asked_.push_back(&stamp);
+  return {};
+}
+
+Result<Template::Made> Template::read_answer() {
+  if (dead_) return make_error(ErrorCode::kInternal, "the template is gone");
+  auto answer = receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply));
+  if (!answer.ok()) give_up();
   TRY_SET(TemplateReply reply, std::move(answer));
   spare_ = reply.spare;
   refuses_ = reply.err != 0;
@@ -91,8 +102,26 @@ Result<Template::Made> Template::make(const ChildFds& fds, unsigned cell_id, boo
   made.child.pid = reply.pid;
   // It is our own child and nobody else reaps it, so the number cannot have passed to another.
   made.child.pidfd = sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, reply.pid, 0)));
-  if (!made.child.pidfd.valid()) return errno_error("pidfd_open", errno);
+  if (!made.child.pidfd.valid()) {
+    int err = errno;
+    ::kill(reply.pid, SIGKILL);
+    sys::reap(reply.pid, true).ignore("what went wrong is told below");
+    return errno_error("pidfd_open", err);
+  }
   return made;
+}
+
+void Template::give_up() {
+  dead_ = true;
+  sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
+}
+
+void Template::settle(Stamp& stamp) {
+  while (!stamp.made && !asked_.empty()) {
+    Stamp& first = *asked_.front();
+    asked_.pop_front();
+    first.made = read_answer();
+  }
 }
 
 TemplateRequest Template::ask(TemplateAsk what) {

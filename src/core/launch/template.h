@@ -1,6 +1,8 @@
 // A process that has done what all cells of one policy have in common, and stamps them out (init_template.cc).
 #pragma once
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/launch/child.h"
@@ -19,8 +21,17 @@ class Template {
     sys::Child child;
     int net = -1;  // to be given back when the cell is gone
   };
-  // `cell_id`: its host id, where we are root. The plan's operations up to kTemplateEnd are done already.
-  Result<Made> make(const ChildFds& fds, unsigned cell_id, bool will_wait);
+  // Where the answer goes. It stays where it is until that has come.
+  struct Stamp {
+    bool awaited = false;
+    std::optional<Result<Made>> made;
+  };
+  // Asks for a cell and does not wait: whoever makes many has other things to do meanwhile. Whether it was made is heard by
+  // settle(), or by the end of its sockets. `cell_id`: its host id, where we are root. The plan's operations up to
+  // kTemplateEnd are done already.
+  Result<void> ask_for_cell(const ChildFds& fds, unsigned cell_id, bool will_wait, Stamp& stamp);
+  void settle(Stamp& stamp);  // returns when it is answered, if only by the template's death
+  void give_up();             // it takes too long: it is ended, and with it all that it was asked for
   void give_back(int net);  // its cell is gone; the template hears of it with the next request, or by flush()
   void flush();
   bool has_news() const { return !dead_ && !backs_.empty(); }
@@ -32,9 +43,11 @@ class Template {
  private:
   Template() = default;
   TemplateRequest ask(TemplateAsk what);
+  Result<Made> read_answer();
   sys::Child child_;
   sys::Fd socket_;
   std::vector<int> backs_;
+  std::deque<Stamp*> asked_;  // answers come in this order
   unsigned spare_ = 0;
   bool dead_ = false, refuses_ = false;
 };
