@@ -1,8 +1,12 @@
 // What is put between the walls of a tool and the program. Our system call filter: compiled without a listener, so denied calls
 // answer EPERM by themselves. And what waits where the program is not known yet.
+#include <deque>
+#include <mutex>
+
 #include "backends/tools.h"
 #include "base/strings.h"
 #include "core/kernel/seccomp.h"
+#include "core/kernel/seccomp_export.h"
 #include "sys/file.h"
 
 extern "C" const char hotcell_seal_begin[], hotcell_seal_end[], hotcell_wait_begin[], hotcell_wait_end[];
@@ -27,6 +31,43 @@ Result<std::string> filter_bytes(const Policy& p) {
   TRY_SET(SeccompRequest request, filter_request(p));
   TRY_SET(SeccompProgram program, plan_seccomp(request));
   return std::string(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof program.insns[0]);
+}
+
+namespace {
+
+// All that the text of a filter follows from.
+std::string key_of(const SeccompRequest& r) {
+  std::string key = cat(r.base, '\0', int{r.network_on}, int{r.isolated_network}, int{r.own_namespaces}, int{r.counted_memory}, int{r.notify}, int{r.observe_files});
+  for (const auto* names : {&r.allow, &r.deny}) {
+    key += cat('\0', names->size());
+    for (const auto& name : *names) key += cat('\0', name);
+  }
+  return key;
+}
+
+}  // namespace
+
+Result<std::string> filter_oci(const Policy& p) {
+  TRY_SET(SeccompRequest request, filter_request(p));
+  if (!request.oci_json.empty()) return export_seccomp(request, "oci");   // a file's, which may change
+  // Most requests have the same, and writing it out costs each of them.
+  struct Written {
+    std::string key, text;
+  };
+  constexpr std::size_t kMost = 4;
+  static std::mutex mutex;
+  static std::deque<Written> written;
+  std::string key = key_of(request);
+  {
+    std::lock_guard lock(mutex);
+    for (const auto& w : written)
+      if (w.key == key) return w.text;
+  }
+  TRY_SET(std::string text, export_seccomp(request, "oci"));
+  std::lock_guard lock(mutex);
+  if (written.size() >= kMost) written.pop_front();
+  written.push_back({std::move(key), text});
+  return text;
 }
 
 Result<std::vector<Piece>> seal_pieces(const Policy& policy) {

@@ -10,7 +10,6 @@
 #include "backends/view.h"
 #include "base/json_write.h"
 #include "base/strings.h"
-#include "core/kernel/seccomp_export.h"
 
 namespace hotcell::backends {
 namespace {
@@ -223,8 +222,7 @@ class Oci final : public Backend {
     w.end_object();
     std::string text = w.take();
     if (f_.guest_kernel) return text;
-    TRY_SET(SeccompRequest request, filter_request(p));
-    TRY_SET(std::string filter, export_seccomp(request, "oci"));
+    TRY_SET(std::string filter, filter_oci(p));
     constexpr std::string_view kHole = "\"@seccomp@\"";
     auto at = text.rfind(kHole);
     return cat(text.substr(0, at), filter, text.substr(at + kHole.size()));

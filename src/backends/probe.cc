@@ -7,6 +7,7 @@
 
 #include "backends/probe_cache.h"
 #include "backends/tool_launcher.h"
+#include "backends/vm_accel.h"
 #include "base/strings.h"
 
 namespace hotcell::backends {
@@ -53,6 +54,9 @@ Result<void> fill(Probed& p, ProbeFor purpose, const Settings& settings) {
     ToolOptions options;
     options.settings = settings.of(p.name);  // of all that may be chosen there are some
     options.patience = patience_for(p.name, settings, probe_settings().patience);
+    // Whoever wants a list wants to know how it is now; what is found is kept, and the launcher believes that.
+    if (std::string qemu = p.name == "vm" && purpose == ProbeFor::kListing ? find(p.name)->installed(settings) : std::string(); !qemu.empty())
+      TRY(accel_here(options.settings, qemu, {Believe::kNothing, {}}));
     TRY_SET(launcher, open_backend(p.name, {}, std::move(options)));
   }
   int runs = purpose == ProbeFor::kChoosing ? 1 : 3;
@@ -109,6 +113,18 @@ std::string_view describe(std::string_view name) {
   return b == nullptr ? "" : b->what();
 }
 
+std::string here_of(std::string_view name, const Settings& settings) {
+  std::string qemu = name == "vm" ? find(name)->installed(settings) : std::string();
+  if (qemu.empty()) return {};
+  auto choice = accel_here(settings, qemu);
+  return choice.ok() ? choice.value().reason : std::string();  // what fails is told as why it fails
+}
+
+std::string describe_here(std::string_view name, const Settings& settings) {
+  std::string here = here_of(name, settings);
+  return cat(describe(name), here.empty() ? "" : "; here: ", here);
+}
+
 std::vector<Held> held_of(std::string_view name, const Policy& policy) {
   const Backend* tool = find(name);
   const Trial* trial = find_trial(name);
@@ -136,11 +152,11 @@ void add_trial(const Trial& trial) {
 Probed probe(std::string_view name, const Settings& settings, ProbeFor purpose, const Policy& policy) {
   Probed p;
   p.name = std::string(name);
-  p.what = std::string(describe(name));
   p.held = held_of(name, policy);
   auto filled = fill(p, purpose, settings);
   p.works = filled.ok();
   if (!p.works) p.why = filled.error().message;
+  p.what = describe_here(name, settings);
   lower(p.held, p.layers);
   return p;
 }

@@ -39,6 +39,10 @@ ProbeSettings& probe_settings();
 enum class ProbeFor : std::uint8_t { kListing, kChoosing };  // with its start-up time, or whether it works at all
 Probed probe(std::string_view name, const Settings& settings = {}, ProbeFor purpose = ProbeFor::kListing, const Policy& policy = default_policy());
 std::string_view describe(std::string_view name);
+// How it works on this host, where that is not the same everywhere (a machine's processor): by a trial, unless there was one lately. Empty: as
+// described.
+std::string here_of(std::string_view name, const Settings& settings);
+std::string describe_here(std::string_view name, const Settings& settings);
 std::vector<Held> held_of(std::string_view name, const Policy& policy);  // on this host, for this user
 // How long a trial run may take: what was said of this tool.
 Nanoseconds patience_for(std::string_view name, const Settings& settings, Nanoseconds otherwise);

@@ -10,6 +10,7 @@
 #include "backends/vm.h"
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "core/kernel/kvm_device.h"
 #include "sys/file.h"
 
 namespace hotcell::backends {
@@ -84,7 +85,7 @@ std::string probe_key(std::string_view name, const std::string& tool, std::strin
   return hash.finish_hex();
 }
 
-std::optional<Probed> ProbeCache::get(std::string_view name, std::string_view key, std::chrono::system_clock::time_point now) const {
+std::optional<Probed> ProbeCache::get(std::string_view name, std::string_view key, std::chrono::system_clock::time_point now, std::chrono::seconds bad) const {
   sys::Fd folder = open_folder(folder_, false);
   if (!folder.valid()) return std::nullopt;
   auto file = sys::open_at(folder.get(), std::string(name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -103,7 +104,7 @@ std::optional<Probed> ProbeCache::get(std::string_view name, std::string_view ke
   out.start = std::chrono::microseconds(static_cast<std::int64_t>(*start));
   // A clock that was set back makes an entry of the future, which is as good as none.
   auto age = seconds(now) - static_cast<std::int64_t>(*when);
-  auto most = out.works ? std::chrono::duration_cast<std::chrono::seconds>(kGood) : std::chrono::duration_cast<std::chrono::seconds>(kBad);
+  auto most = out.works ? std::chrono::duration_cast<std::chrono::seconds>(kGood) : bad;
   if (age < 0 || age > most.count()) return std::nullopt;
   for (std::size_t i = 6; i + 1 < lines.size(); ++i) {
     auto first = lines[i].find(' '), second = first == lines[i].npos ? first : lines[i].find(' ', first + 1);
@@ -147,6 +148,7 @@ std::string leaned_on(std::string_view name, const Settings& settings) {
   if (name != "vm") return out;
   for (const auto& place : kernel_places(settings))
     for (auto folder : {"/boot", "/lib/modules"}) add(cat(place, folder));
+  add(kKvmDevice);
   return out;
 }
 
@@ -164,7 +166,7 @@ std::string probe_key_here(std::string_view name, const Settings& settings) {
 Probed probe_cached(std::string_view name, const ProbeCache& cache, const Settings& settings) {
   std::string key = probe_key_here(name, settings);
   if (auto known = cache.get(name, key, std::chrono::system_clock::now())) {
-    known->what = std::string(describe(name));
+    known->what = describe_here(name, settings);
     known->held = held_of(name, default_policy());
     return *std::move(known);
   }

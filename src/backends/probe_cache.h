@@ -21,7 +21,8 @@ class ProbeCache {
   explicit ProbeCache(std::string folder) : folder_(std::move(folder)) {}
   static std::string standard_folder();     // of this user, beside the one of the artefacts; empty: none is known
 
-  std::optional<Probed> get(std::string_view name, std::string_view key, std::chrono::system_clock::time_point now) const;
+  std::optional<Probed> get(std::string_view name, std::string_view key, std::chrono::system_clock::time_point now,
+                            std::chrono::seconds bad = kBad) const;
   void put(const Probed& probed, std::string_view key, std::chrono::system_clock::time_point now) const;
 
  private:

@@ -40,6 +40,7 @@ const std::vector<SettingSpec>& known_settings() {
       {"vm.image", "", "root file system of the machine: an erofs image, or a folder, a tar or an image layout that one is made of", {}, true},
       {"vm.memory", "", "MiB of the machine, at least what the policy's limit takes"},
       {"vm.cpus", "", "processors of the machine, at most the host's"},
+      {"vm.accel", "auto", "kvm: that or nothing; tcg: emulated; auto: KVM where a guest works under it, emulated otherwise", {}, true},
       {"basic.shell", "full", "of backend basic: disabled, read_only, task_scoped or full", {}, true},
       {"basic.writes", "off", "block_file_mutation: no command that changes files", {}, true},
       {"basic.allow", "", "names of commands, with blanks between them, for task_scoped", {}, true},

@@ -26,6 +26,7 @@ const Backend* none();
 
 Result<SeccompRequest> filter_request(const Policy& policy);
 Result<std::string> filter_bytes(const Policy& policy);
+Result<std::string> filter_oci(const Policy& policy);   // as the specification of runtimes writes it
 // A small program of ours that stands before the program (seal/seal_main.cc), and the filter it puts on, as pieces below
 // scratch/sealed. view_sealed (view.h) shows them as /.hotcell.
 Result<std::vector<Piece>> seal_pieces(const Policy& policy);

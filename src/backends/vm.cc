@@ -22,7 +22,7 @@ bool below(std::string_view path, std::string_view folder) {
 class Vm final : public Backend {
  public:
   std::string_view name() const override { return "vm"; }
-  std::string_view what() const override { return "a virtual machine (QEMU, emulated: a cell has no /dev/kvm): a kernel of its own, in a native cell"; }
+  std::string_view what() const override { return "a virtual machine (QEMU, by KVM where a guest works under it, emulated otherwise): a kernel of its own, in a native cell"; }
   std::string_view package() const override { return "qemu-system-x86"; }
   std::string_view binary() const override { return "qemu-system-x86_64"; }
   bool guest_kernel() const override { return true; }
@@ -37,7 +37,7 @@ class Vm final : public Backend {
             {"syscalls", LayerStatus::kFull, "our filter in the guest's kernel; denied calls are not recorded"},
             {"processes", LayerStatus::kFull, "a cgroup v2 of the guest"},
             {"memory", p.limits.address_space ? LayerStatus::kNone : LayerStatus::kFull, p.limits.address_space ? "no limit of the address space in the machine" : "a cgroup v2 of the guest, in a machine of little more"},
-            {"cpu", LayerStatus::kFull, "of the whole machine; an emulated processor takes several times as long"},
+            {"cpu", LayerStatus::kFull, "of the whole machine; where its processor is emulated it takes several times as much"},
             {"disk", LayerStatus::kPartial, "/work, /tmp and /dev/shm by their size, each by itself"},
             {"identity", LayerStatus::kFull, "a user of the guest; the machine is an unused user of the host where we are root"}};
   }
@@ -45,6 +45,12 @@ class Vm final : public Backend {
   Result<ToolPlan> plan(const ToolRequest& r) const override {
     ToolPlan out;
     TRY_SET(Machine machine, machine_of(r));
+    if (r.tool.starts_with('/')) {
+      // Without a kernel for the guest the rest can be shown all the same.
+      auto choice = accel_here(r.settings, r.tool);
+      if (choice.ok()) machine.accel = choice.value().accel;
+      else if (r.settings.said("vm.accel")) return std::move(choice).error();
+    }
     std::string cache = machine_cache();
     MachineImage image{cache, "KERNEL", "INITRD", cat(cache, "/hotcell-vm"), ""};
     if (auto made = machine_image(MakeImage::kNo, r.settings); made.ok()) image = made.value();
@@ -122,7 +128,7 @@ Result<Machine> machine_of(const ToolRequest& r) {
 
 std::vector<std::string> machine_command(const std::string& qemu, const Machine& m, const MachineImage& image, MachineStart how) {
   std::vector<std::string> a = {qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none", "-serial", "none",
-                                "-machine", "q35,usb=off,vmport=off,smbus=off,sata=off", "-accel", "tcg,tb-size=64", "-cpu", "max",
+                                "-machine", "q35,usb=off,vmport=off,smbus=off,sata=off", "-accel", m.accel == Accel::kKvm ? "kvm" : "tcg,tb-size=64", "-cpu", m.accel == Accel::kKvm ? "host" : "max",
                                 "-m", cat(m.memory_mib), "-smp", cat(m.cpus), "-chardev", "socket,id=port,fd=3", "-device", "virtio-serial-pci,max_ports=2", "-device", "virtserialport,chardev=port,name=hotcell"};
   auto add = [&](std::initializer_list<std::string> words) { a.insert(a.end(), words); };
   auto quoted = [](std::string_view path) {

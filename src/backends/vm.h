@@ -7,11 +7,14 @@
 //   ordinary user and our filter around the program.
 //   With `vm.image` the guest's root is an erofs image on a disk of its own, with an overlay for the mount points, and the
 //   folders are those of the grants alone (vm_root.cc).
+//   Its processor is the host's where KVM works (vm_accel.h): then the cell has that one device besides, which no other cell has.
+//   Otherwise QEMU emulates one, and it is said why.
 //   Booting takes seconds. So the booted machine, waiting for its order, is kept as a file, and each start is a copy of it.
 //   Guests of one snapshot begin alike; the order brings the time and a seed for their random numbers.
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +22,7 @@
 
 #include "backends/backend.h"
 #include "backends/tool_launcher.h"
+#include "backends/vm_accel.h"
 
 namespace hotcell::backends {
 
@@ -30,6 +34,7 @@ struct MachineShare {
 struct Machine {
   std::uint64_t memory_mib = 0;
   unsigned cpus = 1;
+  Accel accel = Accel::kTcg;
   std::vector<MachineShare> shares;
   std::vector<std::pair<std::string, std::string>> links;  // path, what it says
   std::string root;                                        // an erofs image that is the guest's root; empty: the policy's folders
@@ -62,6 +67,8 @@ std::string machine_order(const ToolRequest& request, const Machine& machine, st
 
 struct VmOptions {
   bool snapshot = true;   // false: boots each time, for comparison
+  std::optional<AccelChoice> accel = {};  // decided by who asks, which is the trial of one; otherwise found out (vm_accel.h)
+  Nanoseconds boot_patience = {};   // 0: what the options say
 };
 Result<std::unique_ptr<Launcher>> open_vm(ToolOptions options, VmOptions vm = {});
 

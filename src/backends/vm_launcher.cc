@@ -15,6 +15,7 @@
 #include "backends/vm.h"
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "core/launch/around_machine.h"
 #include "core/policy/units.h"
 #include "core/policy/validate.h"
 #include "sys/file.h"
@@ -63,10 +64,12 @@ Policy around(const Policy& policy, const Machine& machine, const MachineImage& 
   return out;
 }
 
+Result<std::unique_ptr<Launcher>> cells_for(Accel accel) { return accel == Accel::kKvm ? create_around_machine() : Launcher::create(); }
+
 class VmLauncher final : public Launcher {
  public:
-  VmLauncher(ToolOptions options, VmOptions vm, std::unique_ptr<Launcher> cells, std::string qemu)
-      : options_(std::move(options)), vm_(vm), cells_(std::move(cells)), qemu_(std::move(qemu)) {}
+  VmLauncher(ToolOptions options, VmOptions vm, AccelChoice accel, std::unique_ptr<Launcher> cells, std::string qemu)
+      : options_(std::move(options)), vm_(std::move(vm)), accel_(std::move(accel)), cells_(std::move(cells)), qemu_(std::move(qemu)) {}
 
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
     TRY(validate(policy));
@@ -79,6 +82,7 @@ class VmLauncher final : public Launcher {
     asked.env = program_env(policy, request);
     asked.settings = options_.settings;
     TRY_SET(Machine machine, machine_of(asked));
+    machine.accel = accel_.accel;
     TRY_SET(MachineImage image, machine_image(MakeImage::kYes, options_.settings));
     TRY_SET(machine.root, machine_root(MakeImage::kYes, options_.settings, options_.cancelled));
     std::string state = "-";
@@ -172,7 +176,8 @@ class VmLauncher final : public Launcher {
     add_file(qemu_);
     // One that we have made is called after its content, and is touched when it is used.
     if (!machine.root.empty() && !machine.root.starts_with(cat(machine_roots(), "/"))) add_file(machine.root);
-    // "max" is what this QEMU can emulate, whatever the host's processor is; the rest is in the words.
+    // "max" is what this QEMU can emulate, whatever the host's processor is; "host" is that processor. The rest is in the words.
+    if (machine.accel == Accel::kKvm) hash.add_field(processor_identity());
     for (const auto& word : command) hash.add_field(word);
     std::string path = cat(image.folder, "/", hash.finish_hex().substr(0, 24), ".state");
     if (::access(path.c_str(), R_OK) == 0) {
@@ -183,7 +188,7 @@ class VmLauncher final : public Launcher {
     boot.filesystem.grants = {{image.folder, Access::kRead, "backend vm"}};
     if (!machine.root.empty()) boot.filesystem.grants.push_back({machine.root, Access::kRead, "vm.image"});
     // Three times what everything else is given: an emulated machine boots in seconds, on a busy host in a minute.
-    boot.limits.wall = boot.limits.cpu_time = std::min<Nanoseconds>(kBootPatience, options_.patience * 3);
+    boot.limits.wall = boot.limits.cpu_time = vm_.boot_patience.count() > 0 ? vm_.boot_patience : std::min<Nanoseconds>(kBootPatience, options_.patience * 3);
     boot.limits.cpus = 0;
     boot.limits.output = 64_KiB;
     boot.limits.disk = 512_MiB;
@@ -192,7 +197,7 @@ class VmLauncher final : public Launcher {
     request.argv = {image.program, "boot", "/work/state", "--"};
     for (auto& word : command) request.argv.push_back(std::move(word));
     request.outputs = {"state"};
-    TRY_SET(auto launcher, Launcher::create());
+    TRY_SET(auto launcher, cells_for(machine.accel));
     TRY_SET(Report report, run_while(*launcher, boot, std::move(request), options_.cancelled));
     if (report.verdict.exit_code != 0 || report.files.size() != 1) {
       auto said = hotcell::trim(report.err);
@@ -227,7 +232,7 @@ class VmLauncher final : public Launcher {
     }
     if (auto peak = number(lines, "memory_peak"); peak > 0) r.usage.memory_peak = Bytes{peak};
     r.usage.processes_peak = 0;  // of the machine's own threads: says nothing of the program
-    r.enforcement = enforcement(policy, told, lines, std::move(r.enforcement));
+    r.enforcement = enforcement(policy, told, lines, std::move(r.enforcement), accel_.reason);
     r.denials.clear();
     for (const auto& h : backends::vm()->judge(policy))
       if (std::find(options_.waived.begin(), options_.waived.end(), h.statement) != options_.waived.end())
@@ -237,7 +242,8 @@ class VmLauncher final : public Launcher {
   }
 
   // Of the program as the guest's kernel has it, and of the machine as ours has it.
-  static Enforcement enforcement(const Policy& policy, std::string_view told, const std::map<std::string, std::string>& lines, Enforcement cell) {
+  static Enforcement enforcement(const Policy& policy, std::string_view told, const std::map<std::string, std::string>& lines, Enforcement cell,
+                                 std::string_view processor) {
     Enforcement out;
     out.backend = "vm";
     out.layers = read_posture(told, *backends::vm(), true);
@@ -257,13 +263,14 @@ class VmLauncher final : public Launcher {
     limit(Layer::kMemory, "memory_max", policy.limits.memory.n / 4096 * 4096, cat(policy.limits.memory.n >> 20, " MiB"));
     limit(Layer::kProcesses, "pids_max", policy.limits.processes + 1, cat(policy.limits.processes, " tasks"));
     for (Layer layer : {Layer::kCpu, Layer::kRlimits})
-      if (const LayerReport* held = cell.find(layer)) out.layers.push_back({held->layer, held->status, cat(held->detail, ", of the machine")});
+      if (const LayerReport* held = cell.find(layer)) out.layers.push_back({held->layer, held->status, cat(held->detail, ", of the machine", layer == Layer::kCpu ? cat("; ", processor) : "")});
     out.layers.push_back({Layer::kDisk, LayerStatus::kPartial, "/work, /tmp and /dev/shm each by its size"});
     return out;
   }
 
   ToolOptions options_;
   VmOptions vm_;
+  const AccelChoice accel_;   // as long as this launcher lives: a host that changes is looked at by the next one
   std::unique_ptr<Launcher> cells_;
   std::string qemu_;
 };
@@ -287,8 +294,14 @@ Result<std::unique_ptr<Launcher>> open_vm(ToolOptions options, VmOptions vm) {
   TRY_SET(std::string qemu, backends::vm()->locate(options.settings));
   if (options.settings.said("vm.executable") && !qemu.starts_with("/usr/"))
     return make_error(ErrorCode::kUnsupported, cat("vm.executable: ", printable(qemu), ": the cell around the machine shows programs below /usr alone"));
-  TRY_SET(auto cells, Launcher::create());
-  return std::unique_ptr<Launcher>(new VmLauncher(std::move(options), vm, std::move(cells), std::move(qemu)));
+  AccelChoice accel;
+  if (vm.accel) {
+    accel = *vm.accel;
+  } else {
+    TRY_SET(accel, accel_here(options.settings, qemu, {Believe::kLately, options.cancelled}));
+  }
+  TRY_SET(auto cells, cells_for(accel.accel));
+  return std::unique_ptr<Launcher>(new VmLauncher(std::move(options), std::move(vm), std::move(accel), std::move(cells), std::move(qemu)));
 }
 
 }  // namespace hotcell::backends

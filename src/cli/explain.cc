@@ -22,6 +22,7 @@ std::string row_of(const backends::Held& h) {
 Result<std::string> explain_tool(const backends::Backend& tool, const CliJob& job, bool json) {
   TRY_SET(backends::ToolPlan plan, backends::plan_tool(tool, job.policy, job.request, "SCRATCH", 0, job.settings));
   auto held = backends::held_of(tool.name(), job.policy);
+  std::string here = backends::here_of(tool.name(), job.settings);
   if (json) {
     JsonWriter w;
     w.begin_object();
@@ -30,11 +31,13 @@ Result<std::string> explain_tool(const backends::Backend& tool, const CliJob& jo
     w.begin_array();
     for (const auto& a : plan.argv) w.value(std::string_view(a));
     w.end_array();
+    if (!here.empty()) w.field("here", std::string_view(here));
     write_held(w, held);
     w.end_object();
     return w.take() + "\n";
   }
   std::string text = cat("backend ", tool.name(), ": ", tool.what(), "\n");
+  if (!here.empty()) text += cat("here: ", printable(here), "\n");
   if (!tool.engine() && tool.installed(job.settings).empty()) text += cat("missing here: ", tool.binary(), tool.package().empty() ? "" : cat(" (apt-get install ", tool.package(), ")"), "\n");
   for (const auto& h : held) text += row_of(h);
   text += tool.engine() ? "request:\n " : "command:\n ";

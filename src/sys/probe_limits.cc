@@ -91,9 +91,7 @@ void probe_backends(const Facts& found, std::vector<Fact>& out) {
   });
   // Nested and cloud kernels answer here and then cannot run a guest, so this is never a plain yes.
   out.push_back({"backends", "kvm", kvm.ok() ? Have::kPartial : Have::kNo, kvm.ok() ? cat("API ", kvm.value) : "",
-                 cat(kvm.ok() ? std::string("the device answers; only booting a guest would prove it") : kvm.why(),
-                     "; not used: backend vm is emulated (QEMU's TCG), since the device would be one more door to the host's kernel"),
-                 ""});
+                 kvm.ok() ? std::string("the device answers; only booting a guest would prove it") : kvm.why(), ""});
 }
 
 }  // namespace hotcell::sys

@@ -10,7 +10,6 @@
 #include "base/json_write.h"
 #include "base/sha256.h"
 #include "base/strings.h"
-#include "core/kernel/seccomp_export.h"
 
 namespace hotcell::backends {
 namespace {
@@ -52,8 +51,7 @@ void ulimits(JsonWriter& w, const Limits& limits) {
 Result<std::string> seccomp_option(const ToolRequest& r, EngineKind kind, bool own_kernel) {
   if (own_kernel) return std::string("seccomp=unconfined");  // of the engine; the seal's is on before the program is
   if (kind == EngineKind::kPodman) return cat("seccomp=", r.scratch, "/seccomp.json");
-  TRY_SET(SeccompRequest request, filter_request(r.policy));
-  TRY_SET(std::string filter, export_seccomp(request, "oci"));
+  TRY_SET(std::string filter, filter_oci(r.policy));
   return cat("seccomp=", filter);
 }
 
@@ -170,8 +168,7 @@ std::string root_image(std::string_view archive) { return cat("hotcell-root:", s
 
 Result<std::vector<Piece>> container_pieces(const ToolRequest& r) {
   TRY_SET(auto out, sealed_pieces(r));
-  TRY_SET(SeccompRequest request, filter_request(r.policy));
-  TRY_SET(std::string filter, export_seccomp(request, "oci"));
+  TRY_SET(std::string filter, filter_oci(r.policy));
   out.push_back({"seccomp.json", std::move(filter)});
   return out;
 }
