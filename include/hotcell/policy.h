@@ -79,7 +79,7 @@ struct Environment {
 struct LastingWorkspace {
   std::string project;                          // absolute; empty: nothing is below
   std::string folder;                           // ours: holds `upper`, `work` (overlayfs's own) and `empty`
-  std::vector<std::pair<std::string, std::string>> files;  // name, bytes: executable and read-only under /run/hotcell
+  std::vector<std::pair<std::string, std::string>> files;  // name, bytes: read-only under /run/hotcell; programs are run, not read
   int mount = -1;                               // as root: a mount of its own, attached nowhere, that holds `upper` and `work` instead
   bool operator==(const LastingWorkspace&) const = default;
 };

@@ -193,16 +193,17 @@ Result<int> copy_folder_out(cells::KeeperClient& keeper, const Place& from, cons
   TRY_SET(sys::Fd folder, sys::open(to.c_str(), O_RDONLY | O_DIRECTORY).context("cp -r: the folder to copy into"));
   TRY_SET(sys::Pipe pipe, sys::make_pipe(0));
   ::signal(SIGPIPE, SIG_IGN);
+  const std::string place = inside(from.path), last = last_part(place), asked = last.empty() ? "." : last;  // as the agent calls it
   cells::TarFault fault;
   cells::TarLeftOut left_out;
   bool good = false;
   std::thread reader([&, in = pipe.read.release()] {
-    good = cells::tar_read(in, folder.get(), kLargest.n, kMostEntries, cells::TarLinks::kInside, fault, &left_out);
+    good = cells::tar_read(in, folder.get(), kLargest.n, kMostEntries, cells::TarLinks::kInside, fault, &left_out, asked.c_str());
     char rest[4096];
     while (good && ::read(in, rest, sizeof rest) > 0) {}
     ::close(in);
   });
-  cells::ExecAsk ask = agent(from.cell, {"pack", inside(from.path)});
+  cells::ExecAsk ask = agent(from.cell, {"pack", place});
   ask.collect = false;
   Result<void> passed;
   ask.on_output = [&](Stream, std::string_view bytes) {

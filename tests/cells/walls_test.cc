@@ -128,6 +128,19 @@ TEST_F(Cells, TheSpawnerIsClosedToTheProgramsItStarts) {
   EXPECT_NE(seen.find("closed"), std::string::npos) << "nothing of ours was looked at: " << seen;
 }
 
+// What is started of it for each file that is read or written could be looked into before its first instruction closes it, and its
+// output written by others. That the program's file cannot be read is what keeps the kernel from opening it at all.
+TEST_F(Cells, WhatRunsInsideForUsIsClosedFromItsFirstInstruction) {
+  create("work");
+  EXPECT_EQ(sh("work", "stat -c '%a %n' /run/hotcell/*"), "444 /run/hotcell/shell.rc\n111 /run/hotcell/spawner\n");
+  Called read = exec("work", {"head", "-c", "1", "/run/hotcell/spawner"});
+  EXPECT_NE(read.code, 0);
+  EXPECT_NE(read.err.find("Permission denied"), std::string::npos) << read.err;
+  // The control: it runs all the same.
+  sh("work", "echo x > file");
+  EXPECT_EQ(good({"cat", "work", "file"}), "x\n");
+}
+
 TEST_F(Cells, AProgramThatKillsTheSpawnerEndsItsOwnCellAlone) {
   create("other");
   create("work");

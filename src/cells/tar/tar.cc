@@ -249,6 +249,12 @@ bool stays_inside(const char* name, const char* target) {
   return down || depth > 0 || whole;
 }
 
+// `name` is `asked` or below it, as tar_write writes that.
+bool is_asked(const char* name, const char* asked) {
+  size_t n = strlen(asked);
+  return strncmp(name, asked, n) == 0 && (name[n] == 0 || name[n] == '/');
+}
+
 void leave_out(TarLeftOut* left_out, const char* name) {
   if (left_out == nullptr) return;
   if (left_out->count < TarLeftOut::kNamed) {
@@ -354,7 +360,7 @@ bool tar_write(int folder, const char* path, const char* name, int out, TarFault
   return write_all(out, zeros, sizeof zeros) || fail(fault, errno, "write", name);
 }
 
-bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault, TarLeftOut* left_out) {
+bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault, TarLeftOut* left_out, const char* asked) {
   static char name[kLongest + kBlock], link[kLongest + kBlock];
   bool long_name = false, long_link = false;
   for (;;) {
@@ -400,6 +406,7 @@ bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, Ta
     if (!file) size = 0;
     if (most_entries-- == 0 || size > most_bytes) return fail(fault, EFBIG, "more than is allowed", name);
     most_bytes -= size;
+    if (asked != nullptr && !is_asked(name, asked)) return fail(fault, EPERM, "a name that was not asked for", name);
     if (!read_entry(in, folder, name, link, h, size, links, fault, left_out)) return false;
   }
 }

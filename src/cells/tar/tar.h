@@ -22,8 +22,10 @@ struct TarLeftOut {
 };
 // Into `folder`, at most `most_bytes` of content and `most_entries`. What was there under the same name is replaced,
 // folders are filled. `links`: outside a cell a symlink that leads out of what is unpacked (the entry at the top that it is in) is left out,
-// for whoever opens it later; further names of a file, which tar_write never makes, are refused.
+// for whoever opens it later; further names of a file, which tar_write never makes, are refused. `asked`: what tar_write was told to call
+// it; another name at the top is refused, so that what lies beside it in `folder` is safe from a cell that lies.
 enum class TarLinks { kAny, kInside };
-bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault, TarLeftOut* left_out = nullptr);
+bool tar_read(int in, int folder, uint64_t most_bytes, uint64_t most_entries, TarLinks links, TarFault& fault, TarLeftOut* left_out = nullptr,
+              const char* asked = nullptr);
 
 }  // namespace hotcell::cells

@@ -69,14 +69,14 @@ class Tar : public ::testing::Test {
   void TearDown() override { fs::remove_all(top_); }
 
   // 0, or the errno of the refusal. Whatever happened, nothing outside was touched.
-  int unpack(const std::string& bytes, TarLinks links = TarLinks::kInside, uint64_t most = 1 << 20, uint64_t entries = 100) {
+  int unpack(const std::string& bytes, TarLinks links = TarLinks::kInside, uint64_t most = 1 << 20, uint64_t entries = 100, const char* asked = nullptr) {
     int in = ::memfd_create("tar", MFD_CLOEXEC);
     EXPECT_EQ(::write(in, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
     ::lseek(in, 0, SEEK_SET);
     int folder = ::open((top_ + "/in").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fault_ = {};
     left_out_ = {};
-    bool good = tar_read(in, folder, most, entries, links, fault_, &left_out_);
+    bool good = tar_read(in, folder, most, entries, links, fault_, &left_out_, asked);
     ::close(in);
     ::close(folder);
     EXPECT_EQ(text("outside"), "untouched");
@@ -178,6 +178,24 @@ TEST_F(Tar, ALinkThatLeadsOutIsLeftOutAndTheRestIsThere) {
   // What was there under its name stays.
   EXPECT_EQ(unpack(archive({{"mine", "", "mine"}, {"mine", "/etc/passwd", "", '2'}})), 0);
   EXPECT_EQ(text("in/mine"), "mine");
+}
+
+// What was there before under other names is as it was, whatever a cell that lies sends.
+TEST_F(Tar, OnlyWhatWasAskedForIsUnpacked) {
+  auto asked = [&](const char* what, const std::vector<Entry>& entries) { return unpack(archive(entries), TarLinks::kInside, 1 << 20, 100, what); };
+  std::ofstream(top_ + "/in/mine") << "mine";
+  EXPECT_EQ(asked("d", {{"d/", "", "", '5', 0755}, {"d/file", "", "x"}, {"d/way", "file", "", '2'}}), 0);
+  EXPECT_EQ(asked("d", {{"d", "", "x"}}), EISDIR) << "a file of that name is what was asked for, too";
+  EXPECT_EQ(asked(".", {{"./", "", "", '5', 0755}, {"./file", "", "x"}, {"./way", "mine", "", '2'}}), 0);
+  EXPECT_EQ(text("in/file"), "x");
+  for (const Entry& e : {Entry{"mine", "", "theirs"}, Entry{"./mine", "", "theirs"}, Entry{"/mine", "", "theirs"}, Entry{"dd", "", "theirs"}, Entry{"d2/x", "", "theirs"},
+                         Entry{"./d/x", "", "theirs"}, Entry{"/d/x", "", "theirs"}, Entry{"", "", "theirs"}, Entry{"./new", "mine", "", '2'}, Entry{"new/", "", "", '5', 0755}}) {
+    EXPECT_EQ(asked("d", {e}), EPERM) << e.name;
+    EXPECT_STREQ(fault_.what, "a name that was not asked for") << e.name;
+    EXPECT_EQ(unpack(archive({e})) == 0, !e.name.empty() && e.name != "dd/") << "the control: " << e.name;
+    fs::remove(top_ + "/in/new");
+    std::ofstream(top_ + "/in/mine") << "mine";
+  }
 }
 
 TEST_F(Tar, OfMuchThatIsLeftOutTheFirstAreNamedAndAllAreCounted) {

@@ -293,7 +293,9 @@ class RootPlanner {
     }
     if (policy_.lasting) {
       mkdir("run/hotcell", 0755);
-      for (const auto& [name, bytes] : policy_.lasting->files) mkfile(cat("run/hotcell/", name), bytes, 0555);
+      // A program of ours cannot be read in there: the kernel closes what runs it from its first instruction on, before it could do so
+      // itself. Whoever wins that race would have its descriptors.
+      for (const auto& [name, bytes] : policy_.lasting->files) mkfile(cat("run/hotcell/", name), bytes, bytes.starts_with("\x7f" "ELF") ? 0111 : 0444);
     }
     make_mountpoints(false);
     // What a masked name shows: mode 000 on a read-only mount can be neither opened nor changed without capabilities.
