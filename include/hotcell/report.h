@@ -45,7 +45,7 @@ struct Usage {
 struct LiveUsage {
   Nanoseconds elapsed{0}, cpu{0};
   Bytes memory;              // of all its processes; private files are `disk`
-  Bytes disk;                // held in the private folders now; 0 where they cannot be measured (landlock backend)
+  Bytes disk;                // held in the private folders now; of a lasting cell: in open files without a name; 0 where they cannot be measured (landlock backend)
   std::uint32_t tasks = 0;
   Bytes io_read, io_written; // of a lasting cell: fetched from and handed to disks so far
 };

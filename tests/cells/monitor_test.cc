@@ -203,6 +203,50 @@ TEST_F(CellUsage, AProgramThatGoesOnAfterABurstIsToldAndStoppedMeanwhile) {
   EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
 }
 
+// Its program has ended well and was told so; what it left in the background is held to the limit all the same.
+TEST_F(CellUsage, WhatIsLeftRunningIsStoppedPastTheDiskToo) {
+  create("work");
+  std::string told = events_of("work", [&] {
+    Called called = exec("work", {"sh", "-c", "(for i in $(seq 50); do sleep 0.5; fallocate -l 20000000 f$i; done; sleep 86405) > /dev/null 2>&1 & exit 0"});
+    EXPECT_EQ(called.code, 0) << called.describe();
+  }, R"("exit_reason":"disk")");
+  EXPECT_EQ(count(told, R"("type":"execution.killed")"), 1u) << told;
+  for (int i = 0; i < 100 && exec("work", {"pgrep", "sleep"}).code == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_NE(exec("work", {"pgrep", "sleep"}).code, 0);
+  EXPECT_LT(number(json({"usage", "work"}), "current/disk_bytes"), 400'000'000u);
+  EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
+  sh("work", "rm f*; echo room");
+}
+
+// What takes the host's room without a byte in any file that can be listed: empty files, links, and files that are open and deleted.
+TEST_F(CellUsage, NamesAndFilesWithoutANameAreHeldToTheDiskToo) {
+  write_text(project() + "/small.yaml", "name: small\nextends: default\nlimits: {disk: 8M, timeout: 60s}\n");
+  create("work", {"--profile", project() + "/small.yaml"});
+  ASSERT_EQ(json({"usage", "work"}).text("disk_held_by"), "samples");
+  auto python = [&](const std::string& code) { return exec("work", {"python3", "-c", "import os, time\n" + code}); };
+  const std::string open_and_delete = "def nameless(i):\n f = os.open(f'd{i}', os.O_CREAT | os.O_RDWR)\n os.posix_fallocate(f, 0, 3 << 20)\n os.unlink(f'd{i}')\n return f\n";
+  struct {
+    const char* what;
+    std::string within, past;
+  } const cases[] = {
+      {"empty files", "for i in range(4000): open(f'e{i}', 'w').close()", "for i in range(6000): open(f'e{i}', 'w').close()\ntime.sleep(50)"},
+      {"links", "for i in range(4000): os.symlink('x', f'l{i}')", "for i in range(6000): os.symlink('x', f'l{i}')\ntime.sleep(50)"},
+      {"deleted and open", open_and_delete + "all = [nameless(i) for i in range(2)]\ntime.sleep(5)", open_and_delete + "all = [nameless(i) for i in range(4)]\ntime.sleep(50)"},
+      // The control: one after the other they take no more than one.
+      {"deleted, one after the other", open_and_delete + "for i in range(40): os.close(nameless(i)); time.sleep(0.05)", ""}};
+  for (const auto& c : cases) {
+    Called called = python(c.within);
+    EXPECT_EQ(called.code, 0) << c.what << ": " << called.describe();
+    sh("work", "find . -name '[el][0-9]*' -delete");
+    if (c.past.empty()) continue;
+    called = python(c.past);
+    EXPECT_EQ(called.code, 137) << c.what << ": " << called.describe();
+    EXPECT_NE(called.err.find("disk"), std::string::npos) << c.what << ": " << called.describe();
+    EXPECT_EQ(sh("work", "find . -name '[el][0-9]*' -delete; echo room"), "room\n") << c.what;
+  }
+  EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
+}
+
 TEST_F(CellUsage, TheSentencesNameTheCellsOwnLimits) {
   create("work", {"--memory", "64M"});
   Called called = exec("work", {"python3", "-c", "x = b'x' * 200_000_000; print(len(x))"});

@@ -166,6 +166,7 @@ class Keeper {
   void drain(Execution& execution);
   void forget(Kept& cell, std::uint64_t execution);
   void kill_execution(Kept& cell, Execution& execution, std::string why);
+  void end_left_behind(Kept& cell, const Execution& execution, const std::string& why);
 
   // keeper_files.cc, keeper_shell.cc, keeper_context.cc; true: it was one of theirs
   bool file_verb(const Asker& asker, const Ask& ask);
@@ -235,7 +236,7 @@ class Keeper {
   void watch_usage(Kept& cell);
   void usage_ended(Kept& cell);
   void on_usage(const std::string& id, const LiveUsage& used);
-  void look_at_disk(Kept& cell, std::function<void()> then);
+  void look_at_disk(Kept& cell, std::function<void()> then, bool open_files = true);
   bool judge_disk(Kept& cell);                        // whether its programs were stopped for it
   void look_once_more(Kept& cell, std::function<void(bool stopped)> then);
   std::string usage_json(const Kept& cell) const;

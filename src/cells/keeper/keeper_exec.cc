@@ -211,6 +211,12 @@ void Keeper::kill_execution(Kept& cell, Execution& e, std::string why) {
   if (cell.spawned) cell.spawned->tell(OrderKind::kKill, e.id).ignore("the spawner is gone, and the cell with it");
 }
 
+// How the program itself ended has been told, or is about to be: this is about what it left running.
+void Keeper::end_left_behind(Kept& cell, const Execution& e, const std::string& why) {
+  if (cell.spawned) cell.spawned->tell(OrderKind::kKill, e.id).ignore("the spawner is gone, and the cell with it");
+  if (!e.ending) tell(cell, "execution.killed", {{"execution", cat(e.id)}, {"exit_reason", why}});
+}
+
 // What is still running behind an execution that is over writes into nobody's pipe: read and dropped, so that it is not
 // ended by SIGPIPE.
 void Keeper::drain(Execution& e) {

@@ -47,6 +47,9 @@ std::string event_line(const Event& event) {
   return w.take();
 }
 
+// Empty files and links take no bytes and still are the host's to keep: as many as a tmpfs of that size would take.
+std::uint64_t most_names(Bytes disk) { return disk.n / 2048 + 1024; }
+
 std::uint64_t permille(double cpus) { return cpus > 0 ? static_cast<std::uint64_t>(cpus * 1000) : 0; }
 
 }  // namespace
@@ -94,6 +97,8 @@ void Keeper::on_usage(const std::string& id, const LiveUsage& now_used) {
   std::uint64_t ours = 1 + cell.executions.size();
   s.processes = now_used.tasks > ours ? now_used.tasks - ours : 0;
   if (auto disk = cell.disk ? cell.disk->used() : std::nullopt) u.disk = disk->bytes, u.inodes = disk->inodes;
+  // What was given back between the sample and the count is not counted with what has taken its place: the less of two samples counts.
+  u.nameless = std::min(std::exchange(u.nameless_seen, now_used.disk), now_used.disk);
   s.disk = u.disk;
   u.last = s;
   const Limits& l = cell.policy.limits;
@@ -109,11 +114,11 @@ void Keeper::on_usage(const std::string& id, const LiveUsage& now_used) {
   // ticks, in which that does not show: there it is looked while any program is there.
   static const std::int64_t kTick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
   const bool hidden = s.cpu.count() % kTick == 0 && (s.processes > 0 || !cell.executions.empty());
-  if (!cell.disk && !u.looking && at >= u.next_look && (s.cpu != u.cpu_at_look || u.stale || hidden)) look_at_disk(cell, {});
+  if (!cell.disk && !u.looking && at >= u.next_look && (s.cpu != u.cpu_at_look || u.stale || hidden || u.nameless != u.nameless_at_look)) look_at_disk(cell, {});
   for (auto& then : std::exchange(u.on_sample, {})) then();
 }
 
-void Keeper::look_at_disk(Kept& cell, std::function<void()> then) {
+void Keeper::look_at_disk(Kept& cell, std::function<void()> then, bool open_files) {
   std::shared_ptr<CellUsage> u = cell.usage;
   if (!u || cell.disk || u->looking) {
     if (then) then();
@@ -122,6 +127,8 @@ void Keeper::look_at_disk(Kept& cell, std::function<void()> then) {
   u->looking = true;
   u->stale = false;
   u->cpu_at_look = u->last.cpu;
+  const Bytes nameless = open_files ? u->nameless : Bytes{};
+  u->nameless_at_look = nameless;
   struct Looked {
     Result<DiskUsage> found = DiskUsage{};
     Nanoseconds took{0};
@@ -132,13 +139,13 @@ void Keeper::look_at_disk(Kept& cell, std::function<void()> then) {
          looked->found = usage(upper);
          looked->took = Clock::now() - begun;
        },
-       [this, looked, u, id = cell.record.id, then = std::move(then)] {
+       [this, looked, u, nameless, id = cell.record.id, then = std::move(then)] {
          u->looking = false;
          u->took = looked->took;
          u->next_look = Clock::now() + std::max<Nanoseconds>(kBetweenLooks, looked->took * kLookShare);
          auto it = kept_.find(id);
          if (looked->found.ok()) {
-           u->disk = looked->found.value().bytes;
+           u->disk = {looked->found.value().bytes.n + nameless.n};
            u->inodes = looked->found.value().inodes;
            u->last.disk = u->disk;
            if (it != kept_.end() && it->second->usage == u && judge_disk(*it->second)) ++u->stops;
@@ -150,7 +157,7 @@ void Keeper::look_at_disk(Kept& cell, std::function<void()> then) {
            for (const auto& told : waiting) told();
          };
          it = kept_.find(id);
-         if (it != kept_.end() && it->second->usage == u) look_at_disk(*it->second, all);
+         if (it != kept_.end() && it->second->usage == u) look_at_disk(*it->second, all, false);
          else all();
        });
 }
@@ -164,7 +171,7 @@ void Keeper::look_once_more(Kept& cell, std::function<void(bool)> then) {
   if (u->took > kShortLook && Clock::now() < u->next_look) return then(false);
   auto told = [u, before = u->stops, then = std::move(then)] { then(u->stops != before); };
   if (u->looking) u->next_look_told.push_back(std::move(told));
-  else look_at_disk(cell, std::move(told));
+  else look_at_disk(cell, std::move(told), false);  // it holds nothing open any more, and the last sample may say that it does
 }
 
 // Where no file system holds the limit: programs are stopped when they have passed it. What removes files goes on: only
@@ -177,16 +184,21 @@ bool Keeper::judge_disk(Kept& cell) {
     u.watch.add(u.last);
     for (const auto& warning : u.watch.take_warnings()) tell(cell, warning);
   }
-  if (u.disk <= most) {
-    u.over = {};
-    return false;
-  }
-  if (u.over.n != 0 && u.disk <= u.over) return false;
-  u.over = u.disk;
+  auto grows = [](std::uint64_t used, std::uint64_t limit, std::uint64_t& over) {
+    const bool more = used > limit && (over == 0 || used > over);
+    if (more || used <= limit) over = more ? used : 0;
+    return more;
+  };
+  const bool bytes = grows(u.disk.n, most.n, u.over), names = grows(u.inodes, most_names(most), u.over_names);
+  if (!bytes && !names) return false;
   std::vector<std::uint64_t> all;
   for (auto& [number, e] : cell.executions) all.push_back(number);
-  for (auto number : all)
-    if (auto e = cell.executions.find(number); e != cell.executions.end()) kill_execution(cell, e->second, "disk");
+  for (auto number : all) {
+    auto e = cell.executions.find(number);
+    if (e == cell.executions.end()) continue;
+    if (e->second.over) end_left_behind(cell, e->second, "disk");
+    else kill_execution(cell, e->second, "disk");
+  }
   return true;
 }
 

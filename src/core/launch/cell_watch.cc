@@ -317,14 +317,17 @@ void Cell::sample() {
   memory_seen_ = std::max(memory_seen_, last_.anonymous);
   LiveUsage live{Clock::now() - started_, last_.cpu, last_.anonymous, disk_used(), last_.tasks, {}, {}};
   if (plan_->policy.lasting && request_.on_usage) {
-    // What has used no CPU has moved no bytes, and the walk through /proc is not for nothing.
-    if (last_.cpu != before.cpu) {
-      TreeIo io = tree_io(child_.pid);
+    // What has used no CPU has moved no bytes, and the walk through /proc is not for nothing. In whole ticks that does not show:
+    // there it is looked while anything but the spawner is there.
+    if (last_.cpu != before.cpu || (!counts_cpu_ && last_.tasks > 1)) {
+      TreeIo io = tree_io(child_.pid, true);
+      io_.nameless = io.nameless;
       io_.read = std::max(io_.read, io.read);
       io_.written = std::max(io_.written, io.written);
     }
     live.io_read = {io_.read};
     live.io_written = {io_.written};
+    live.disk = {io_.nameless};
   }
   judge(live);
   // Often: between two looks a cell may overrun `memory` by as much as `disk` at the most, the kernel's own ceiling.
