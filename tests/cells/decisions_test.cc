@@ -99,6 +99,25 @@ TEST_F(DecidedCells, TheShellOfAnAgentIsAskedForEachCommand) {
   audited({{"denied", 1}, {"asked", 1}, {"approved", 1}});
 }
 
+TEST_F(DecidedCells, AProtectedPathIsTheSameFromWithinItsFolder) {
+  put(".git/config", "theirs");
+  decided("work", "default: allow\nprotected: [.git]\n");
+  const std::string sentence = "writing .git/config: protected by .git";
+  refused({"exec", "work", "--", "sh", "-c", "cd .git && echo ours > config"}, sentence);
+  refused({"exec", "work", "--workdir", "/work/.git", "--", "sh", "-c", "echo ours > config"}, "writing /work/.git/config: protected by .git");
+  EXPECT_EQ(shell("work", "cd .git").code, 0);
+  Called no = shell("work", "echo ours > config");
+  EXPECT_EQ(no.code, 125) << no.describe();
+  EXPECT_NE(no.err.find(sentence), std::string::npos) << no.err;
+  good({"context", "work", "create", "bash"});
+  good({"context", "work", "run", "bash", "cd .git"});
+  refused({"context", "work", "run", "bash", "echo ours > config"}, sentence);
+  EXPECT_EQ(sh("work", "cat .git/config"), "theirs");
+  // The control: elsewhere the name is free, and a shell that has come back is elsewhere.
+  good({"exec", "work", "--", "sh", "-c", "echo ours > config"});
+  EXPECT_EQ(shell("work", "cd ..; echo again >> config; cat config").out, "ours\nagain\n");
+}
+
 TEST_F(DecidedCells, VariablesThatChangeWhatRunsAreJudged) {
   decided("work", "default: deny\nrules: [{command: \"echo *\", action: allow}]\n");
   EXPECT_EQ(good({"exec", "work", "--env", "LANG=C", "--", "echo", "hi"}), "hi\n");

@@ -186,8 +186,8 @@ void CommandLister::command(std::vector<CommandWord> words, std::size_t name) {
   out_.commands[place].passes = passes && name == 0;
 }
 
-CommandList list_commands(std::string_view line) {
-  CommandLister lister;
+CommandList list_commands(std::string_view line, std::string in) {
+  CommandLister lister(std::move(in));
   lister.script(line);
   return lister.take();
 }

@@ -25,15 +25,18 @@ struct WrittenPath {
   CommandWord path;
   // By a redirection the path is written for certain. A word of rm, cp, tee … is only looked for among what must not be.
   bool redirected = false;
+  std::string in;  // the folder that the line has gone to before, as it says; empty: none
 };
 
 struct CommandList {
   std::vector<ListedCommand> commands;
   std::vector<WrittenPath> writes;
   std::optional<std::string> unclear;  // why something may run that is not listed
+  std::string in;                      // the folder that the line ends in; empty: that of its beginning, or not known
 };
 
-CommandList list_commands(std::string_view line);
+// `in`: the folder that the line begins in, where it is not the workspace.
+CommandList list_commands(std::string_view line, std::string in = {});
 
 // For messages: the words with blanks between them.
 std::string command_text(const ListedCommand& command);

@@ -7,11 +7,12 @@ namespace hotcell::cells {
 
 class CommandLister {
  public:
+  explicit CommandLister(std::string in = {}) { out_.in = std::move(in); }
   CommandList take() { return std::move(out_); }
   void script(std::string_view text);                                // all of its commands
   void command(std::vector<CommandWord> words, std::size_t name);    // and those inside it
   void unclear(std::string why);
-  void writes(CommandWord path, bool redirected) { out_.writes.push_back({std::move(path), redirected}); }
+  void writes(CommandWord path, bool redirected) { out_.writes.push_back({std::move(path), redirected, out_.in}); }
 
  private:
   // A text inside a text inside a text: nobody writes more, and each level costs its length once more.
@@ -28,7 +29,9 @@ class CommandLister {
   bool inside(const std::vector<CommandWord>& words, std::size_t name);
   bool wrapper(const std::vector<CommandWord>& words, std::size_t name, std::string_view base);
   bool shell(const std::vector<CommandWord>& words, std::size_t name);
+  bool shell_text(const std::vector<CommandWord>& words, std::size_t name);
   void find_actions(const std::vector<CommandWord>& words, std::size_t name);
+  void goes_to(const std::vector<CommandWord>& words, std::size_t name);
   void written_by(const std::vector<CommandWord>& words, std::size_t name, std::string_view base);
   bool text(const std::vector<CommandWord>& words, std::size_t from);  // the words together are a script
 

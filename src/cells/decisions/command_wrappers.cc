@@ -135,6 +135,13 @@ bool CommandLister::wrapper(const Words& words, std::size_t name, std::string_vi
 }
 
 bool CommandLister::shell(const Words& words, std::size_t name) {
+  const std::string in = out_.in;
+  const bool plain = shell_text(words, name);
+  out_.in = in;  // wherever it went, who has started it stays
+  return plain;
+}
+
+bool CommandLister::shell_text(const Words& words, std::size_t name) {
   bool plain = true;
   for (std::size_t i = name + 1; i < words.size(); ++i) {
     const std::string& option = words[i].text;
@@ -185,6 +192,16 @@ void CommandLister::find_actions(const Words& words, std::size_t name) {
   }
 }
 
+// cd, as it is written. Where that does not say where it leads, the names that follow are taken as they are.
+void CommandLister::goes_to(const Words& words, std::size_t name) {
+  std::size_t at = name + 1;
+  while (at < words.size() && words[at].fixed && words[at].text.size() > 1 && words[at].text[0] == '-') ++at;
+  if (at == words.size()) return out_.in.clear();  // home, which is the workspace
+  const std::string& to = words[at].text;
+  if (!words[at].fixed || to == "-" || to.starts_with('+') || out_.in.size() + to.size() > 4096) return out_.in.clear();
+  out_.in = to.starts_with('/') || out_.in.empty() ? to : cat(out_.in, "/", to);
+}
+
 // Only what is plain to see: what must not be changed is guarded where changes leave the cell, not here.
 void CommandLister::written_by(const Words& words, std::size_t name, std::string_view base) {
   static constexpr std::array<std::string_view, 15> kAll = {"rm", "rmdir", "unlink", "shred", "mv", "tee", "touch", "mkdir", "truncate", "chmod", "chown", "chgrp", "mkfifo", "mknod", "setfacl"};
@@ -209,6 +226,8 @@ void CommandLister::written_by(const Words& words, std::size_t name, std::string
 bool CommandLister::inside(const Words& words, std::size_t name) {
   std::string_view base = base_name(words[name].text);
   written_by(words, name, base);
+  if (base == "cd" || base == "pushd") return goes_to(words, name), false;
+  if (base == "popd") return out_.in.clear(), false;
   if (std::find(kShells.begin(), kShells.end(), base) != kShells.end()) return shell(words, name);
   if (base == "eval") return words.size() > name + 1 && text(words, name + 1);
   if (base == "find") return find_actions(words, name), false;

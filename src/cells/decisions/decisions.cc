@@ -115,10 +115,10 @@ std::optional<Decision> whole_text(const DecisionPolicy& policy, const std::vect
   return std::nullopt;
 }
 
-Decision decide_command(const DecisionPolicy& policy, const std::vector<Grant>& grants, std::string_view subject, WallTime now) {
+Decision decide_command(const DecisionPolicy& policy, const std::vector<Grant>& grants, std::string_view subject, const std::string& in, WallTime now) {
   std::string_view line = trim(subject);
   if (line.empty()) return {Answer::kDeny, "no command"};
-  CommandList list = list_commands(line);
+  CommandList list = list_commands(line, in);
   Decision strictest{Answer::kAllow, ""};
   auto count = [&](Decision d, std::string about) {
     if (!strictest.reason.empty() && d.answer <= strictest.answer) return;
@@ -135,6 +135,11 @@ Decision decide_command(const DecisionPolicy& policy, const std::vector<Grant>& 
       continue;
     }
     if (write.path.text.empty()) continue;
+    // Behind `cd .git` the name `config` is another one. What is allowed does not get more by it: that cd may have failed.
+    if (!write.in.empty() && !write.path.text.starts_with('/')) {
+      const std::string path = cat(write.in, "/", write.path.text);
+      if (auto no = forbidden_path(policy, ActionClass::kWrite, normal_path(path))) count(*std::move(no), cat("writing ", path));
+    }
     if (write.redirected) count(decide_path(policy, grants, ActionClass::kWrite, write.path.text, now), cat("writing ", write.path.text));
     else if (auto no = forbidden_path(policy, ActionClass::kWrite, normal_path(write.path.text))) count(*std::move(no), cat("writing ", write.path.text));
   }
@@ -164,7 +169,7 @@ Action command_action(const std::vector<std::string>& argv) {
 }
 
 Decision decide(const DecisionPolicy& policy, const std::vector<Grant>& grants, const Action& action, WallTime now) {
-  if (action.what == ActionClass::kCommand) return decide_command(policy, grants, action.subject, now);
+  if (action.what == ActionClass::kCommand) return decide_command(policy, grants, action.subject, action.in, now);
   return decide_path(policy, grants, action.what, action.subject, now);
 }
 

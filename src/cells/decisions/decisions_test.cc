@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "cells/decisions/command_list.h"
 #include "cells/decisions/standard.h"
 
 namespace hotcell::cells {
@@ -115,6 +116,28 @@ TEST(Decisions, WritersOfProtectedPathsAreDeniedInCommandsToo) {
     EXPECT_NE(d.reason.find("protected by ."), std::string::npos) << line << ": " << d.reason;
   }
   for (const char* line : {"cat .git/config", "cp .env /tmp/x", "grep x .env", "ls .git", "sed s/a/b/ .env", "git commit -m .git", "cat < .env"}) EXPECT_ANSWER(judge(p, line), kAllow);
+}
+
+// The name that is written is another one behind a cd.
+TEST(Decisions, WhereALineHasGoneIsWhereItWrites) {
+  auto p = policy_of("default: allow\nprotected: [.git, /work/ci/deploy.sh]\nrules: [{write: \"**/secret/**\", action: deny}]\n");
+  for (const char* line : {"cd .git && echo x > config", "cd .git; cat ../x | tee config", "cd src; cd ../.git; touch x", "pushd .git && rm config", "cd /work/.git && cp /tmp/x hooks/y",
+                           "bash -c 'cd .git; echo x >> config'", "builtin cd -P .git && echo x > config", "eval 'cd .git'; echo x > config", "cd ci && echo x > deploy.sh",
+                           "cd a/secret && { echo x; } > b", "cd $X; cd .git; echo x > config", "(cd .git && echo x > config)", "if cd .git; then echo x > y; fi"}) {
+    Decision d = judge(p, line, {command_grant(line), command_grant("*"), write_grant("**")});
+    EXPECT_EQ(d.answer, Answer::kDeny) << line << ": " << d.reason;
+    EXPECT_TRUE(d.reason.starts_with("writing ")) << line << ": " << d.reason;
+  }
+  for (const char* line : {"cd .git && cat config > /tmp/x", "cd .git; cd ..; echo x > config", "cd .git; cd; echo x > config", "cd .git; cd -; echo x > config", "bash -c 'cd .git; ls'; echo x > config",
+                           "cd src && echo x > config", "cd ci; echo x > sub/deploy.sh", "pushd .git; popd; echo x > config", "echo x > config; cd .git"})
+    EXPECT_EQ(judge(p, line, {command_grant("*"), write_grant("**")}).answer, Answer::kAllow) << line;
+  EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "echo x > config", "/work/.git"}, kNow), kDeny);
+  EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "cd ..; echo x > config", ".git"}, kNow), kAllow);
+  EXPECT_EQ(list_commands("cd a && cd b; bash -c 'cd c'", "x").in, "x/a/b");
+  // It adds nothing to what is allowed.
+  auto few = policy_of("rules: [{command: \"echo *\", action: allow}, {command: \"cd *\", action: allow}, {write: \"out/**\", action: allow}]\n");
+  EXPECT_ANSWER(judge(few, "cd out; echo x > y"), kAsk);
+  EXPECT_ANSWER(judge(few, "echo x > out/y"), kAllow);
 }
 
 TEST(Decisions, NamesInsideWordsAreNoCommands) {  // SEEDS 4.4: "init" and "mount" matched inside words

@@ -188,6 +188,7 @@ class Keeper {
   bool judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fds);
   // `then` at once where it is allowed or denied, later where somebody must answer. The first action is what is asked about.
   void decide(Kept& cell, const std::vector<Action>& actions, const Asker& asker, std::function<void(const Result<void>&)> then);
+  static void goes_on_in(Kept& cell, const Ask& ask, const Action& line);  // where the next line of that shell begins
   void decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::function<void(const Result<std::vector<std::string>>&)> then);
   const DecisionPolicy* decisions_of(Kept& cell);     // none: everything is allowed
   Result<std::string> given_decisions(const Ask& ask, const Bounds* bounds);

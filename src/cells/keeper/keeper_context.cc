@@ -139,6 +139,7 @@ Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::sh
   limits.output = cell.policy.limits.output;
   held->context = std::make_shared<Context>(std::move(ends), limits);
   held->gone.clear();
+  held->in.clear();
   held->starting = true;
   auto ready = std::make_shared<Result<void>>();
   work([context = held->context, ready] { *ready = context->wait_ready(kStartTime); },

@@ -9,6 +9,7 @@
 #include "cells/files/apply.h"
 #include "cells/files/diff.h"
 #include "cells/keeper/cell_layers.h"
+#include "cells/keeper/held_context.h"
 #include "cells/keeper/keeper.h"
 #include "cells/keeper/session.h"
 #include "cells/spawner/orders.h"
@@ -290,13 +291,15 @@ bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fd
   if (ask.verb == "exec") {
     auto files = file_actions(ask);
     actions = files ? *std::move(files) : std::vector<Action>{with_variables(ask.env, ask.words)};
+    if (!files) actions[0].in = word(ask, "workdir");
   } else if (ask.verb == "shell.run") {
     actions = {{ActionClass::kCommand, ask.words.empty() ? "" : ask.words[0]}};
+    if (auto session = cell.sessions.find(word(ask, "session")); session != cell.sessions.end()) actions[0].in = session->second->in;
   } else if (ask.verb == "context.run") {
     // What it is, not what the client says it is.
     const std::string language = context_language_of(cell, word(ask, "context")), code = ask.words.empty() ? std::string() : ask.words.back();
     if (language.empty()) return fds = std::move(*held), false;  // there is none: refused by itself
-    if (language == "bash") actions = {{ActionClass::kCommand, code}};
+    if (language == "bash") actions = {{ActionClass::kCommand, code, cell.contexts.at(word(ask, "context"))->in}};
     else actions = {command_action({language == "python" ? "python3" : "node", language == "python" ? "-c" : "-e", code})};
   } else if (context || (ask.verb == "shell.open" && word(ask, "kind") != "terminal")) {
     // By itself it runs nothing yet; with variables of its own what it will run may be something else than it says.
@@ -310,8 +313,18 @@ bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fd
     if (!terminal || cell.may_type.contains(asker.client)) return fds = std::move(*held), false;
     actions = {{ActionClass::kCommand, kTerminal}};
   }
-  decide(cell, actions, asker, go_on);
+  decide(cell, actions, asker, [this, go_on, ask, id = cell.record.id, line = actions[0]](const Result<void>& may) {
+    if (auto it = kept_.find(id); may.ok() && it != kept_.end()) goes_on_in(*it->second, ask, line);
+    go_on(may);
+  });
   return true;
+}
+
+void Keeper::goes_on_in(Kept& cell, const Ask& ask, const Action& line) {
+  std::string* in = nullptr;
+  if (auto session = cell.sessions.find(word(ask, "session")); ask.verb == "shell.run" && session != cell.sessions.end()) in = &session->second->in;
+  if (auto held = cell.contexts.find(word(ask, "context")); ask.verb == "context.run" && held != cell.contexts.end() && held->second->language == "bash") in = &held->second->in;
+  if (in != nullptr) *in = list_commands(line.subject, line.in).in;
 }
 
 }  // namespace hotcell::cells
