@@ -181,6 +181,35 @@ TEST_F(CellFiles, SeedsApplyNeverFollowsASymlinkOutOfTheProject) {
   EXPECT_EQ(in_project("folder/file"), "changed\n");
 }
 
+// Nor where the project itself has become one, or a folder above it.
+TEST_F(CellFiles, AProjectThatIsReachedByALinkNowIsLeftAlone) {
+  put("top/p/a", "old\n");
+  put("other/p/a", "theirs\n");
+  const std::string p = project() + "/top/p";
+  fs::create_directory_symlink(project() + "/top", project() + "/way");
+  good({"create", "--name", "work", "--from", project() + "/way/p"});  // the control: links are followed when the cell is made
+  EXPECT_EQ(inspect("work").text("work_dir"), fs::canonical(p).native());
+  sh("work", "echo new > a; echo new > b");
+  for (const char* moved : {"top/p", "top"}) {
+    fs::rename(project() + "/" + moved, project() + "/kept");
+    fs::create_directory_symlink(project() + (std::string(moved) == "top" ? "/other" : "/other/p"), project() + "/" + moved);
+    refused({"apply", "work"}, "leads through a link now");
+    refused({"apply", "work", "--force"}, "leads through a link now");
+    refused({"diff", "work", "--patch"}, "leads through a link now");
+    if (is_root()) {
+      good({"stop", "work"});
+      EXPECT_EQ(cell({"start", "work"}).code, 125);
+    }
+    fs::remove(project() + "/" + moved);
+    fs::rename(project() + "/kept", project() + "/" + moved);
+    if (is_root()) good({"start", "work"});
+  }
+  EXPECT_EQ(in_project("other/p/a"), "theirs\n");
+  EXPECT_FALSE(fs::exists(project() + "/other/p/b"));
+  good({"apply", "work"});
+  EXPECT_EQ(in_project("top/p/a"), "new\n");
+}
+
 // SEEDS §2.10: `a/../../x` was cleaned by its letters. Here no such path is taken at all.
 TEST_F(CellFiles, SeedsPathsAreNotCleanedByTheirLetters) {
   TempDir outside;

@@ -204,7 +204,7 @@ class Finder {
 Result<OpenLayers> open_layers(const Layers& layers) {
   OpenLayers out;
   if (!layers.lower.empty()) {
-    TRY_SET(out.lower, open_root(layers.lower).context("the project"));
+    TRY_SET(out.lower, open_project(layers.lower).context("the project"));
   }
   TRY_SET(out.upper, open_root(layers.upper).context("the cell's files"));
   return out;

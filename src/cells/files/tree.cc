@@ -81,6 +81,14 @@ bool is_selected(std::string_view path, const std::vector<std::string>& paths) {
 
 Result<sys::Fd> open_root(const std::string& path) { return sys::open(path.c_str(), O_RDONLY | O_DIRECTORY); }
 
+Result<sys::Fd> open_project(const std::string& path) {
+  TRY_SET(sys::Fd top, sys::open("/", O_PATH | O_DIRECTORY));
+  auto opened = sys::open_beneath(top.get(), path.size() > 1 ? path.c_str() + 1 : ".", O_RDONLY | O_DIRECTORY, 0, false);
+  if (!opened.ok() && opened.error().err == ELOOP)
+    return Error{ErrorCode::kDenied, ELOOP, cat(printable(path), " leads through a link now, which it did not when the cell was made: nothing is read or written there")};
+  return opened;
+}
+
 Result<sys::Fd> open_folder(int root, const std::string& path) {
   return sys::open_beneath(root, path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY, 0, false);
 }

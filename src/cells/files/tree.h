@@ -15,6 +15,8 @@
 namespace hotcell::cells {
 
 Result<sys::Fd> open_root(const std::string& path);  // the folder itself may be named through links
+// By the path that it had when the cell was made, which had no link in it: one that has come there since leads to other folders.
+Result<sys::Fd> open_project(const std::string& path);
 
 // "" is the root. A component that is no folder or a link is an error (ENOTDIR, ELOOP).
 Result<sys::Fd> open_folder(int root, const std::string& path);  // to read names from

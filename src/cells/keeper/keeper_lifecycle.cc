@@ -1,5 +1,7 @@
 // A cell's life: made, started, paused, stopped, removed.
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +73,10 @@ Result<void> Keeper::create(const Asker& asker, const Ask& ask) {
     struct stat st {};
     if (::stat(r.project.c_str(), &st) < 0) return Error{ErrorCode::kInvalid, errno, cat("--from: ", printable(r.project), ": ", ::strerror(errno))};
     if (!S_ISDIR(st.st_mode)) return make_error(ErrorCode::kInvalid, cat("--from: ", printable(r.project), " is not a folder"));
+    // Links are followed this once: what is opened later is this folder, or nothing (open_project).
+    char real[PATH_MAX];
+    if (::realpath(r.project.c_str(), real) == nullptr) return Error{ErrorCode::kInvalid, errno, cat("--from: ", printable(r.project), ": ", ::strerror(errno))};
+    r.project = real;
     if (is_inside(cells_, r.project) || is_inside(r.project, cells_))
       return make_error(ErrorCode::kInvalid, cat("--from: ", printable(r.project), " and the folder of cells, ", cells_, ", are inside one another; choose another --state"));
   }

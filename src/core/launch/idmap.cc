@@ -94,8 +94,12 @@ Result<std::vector<sys::Fd>> open_layers(const Plan& plan, const Host& host, int
   const auto& l = *plan.policy.lasting;
   std::string paths[] = {l.project.empty() ? cat(l.folder, "/empty") : l.project, l.folder};
   sys::Fd mapping;
+  TRY_SET(sys::Fd top, sys::open("/", O_PATH | O_DIRECTORY));
   for (int i = 0; i < 2; ++i) {
-    TRY_SET(sys::Fd at, sys::open(paths[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW).context("workspace"));
+    // Real paths when the cell was made: a link that has come into the project's since leads to what is somebody else's.
+    const bool project = i == 0 && !l.project.empty();
+    TRY_SET(sys::Fd at, (project ? sys::open_beneath(top.get(), paths[i].size() > 1 ? paths[i].c_str() + 1 : ".", O_PATH | O_DIRECTORY, 0, false)
+                                 : sys::open(paths[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW)).context("workspace"));
     if (i == 0) {
       TRY_SET(struct stat st, sys::stat_fd(at.get(), paths[i]));
       TRY_SET(mapping, mapping_namespace(plan, st.st_uid, st.st_gid, init_fd, cell_id).context("id map for the workspace"));
