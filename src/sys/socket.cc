@@ -9,6 +9,13 @@
 
 namespace hotcell::sys {
 
+Result<SocketPair> stream_pair() {
+  if (int e = fault("socketpair")) return errno_error("socketpair", e);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return errno_error("socketpair", errno);
+  return SocketPair{Fd(ends[0]), Fd(ends[1])};
+}
+
 Result<SocketPair> seqpacket_pair() {
   if (int e = fault("socketpair")) return errno_error("socketpair", e);
   int ends[2];

@@ -11,6 +11,8 @@ namespace hotcell::sys {
 struct SocketPair {
   Fd ours, theirs;
 };
+// Bytes, for what stands in for a pipe that nobody else of the same user may open by its name below /proc: a socket has none.
+Result<SocketPair> stream_pair();
 Result<SocketPair> seqpacket_pair();  // `ours` asks for the sender's credentials with each message
 
 struct Message {

@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "base/strings.h"
 #include "cells/cells.h"
 
 namespace hotcell::testing {
@@ -153,6 +154,34 @@ TEST_F(Shells, JobsAreThoseThatWerePutIntoTheBackground) {
   EXPECT_EQ(shell("work", "jobs -p | wc -l").out, "1\n");
   EXPECT_EQ(shell("work", "kill %3; wait %3; jobs >/dev/null; sleep 86425 & jobs").out.find("[1]+"), 0u);
   EXPECT_EQ(shell("work", "ls /proc/self/fd | wc -l; kill %1").out, "4\n") << "the file for it is not the command's";
+}
+
+// Programs of one cell are one user: by /proc they open each other's files and pipes by name, sockets they do not.
+TEST_F(Shells, WhatAShellIsToldIsNotForOtherPrograms) {
+  EXPECT_EQ(shell("work", "echo here").out, "here\n");
+  good({"context", "work", "create", "python"});
+  good({"context", "work", "create", "bash"});
+  const std::string look =
+      "import os, stat\n"
+      "for p in [p for p in os.listdir('/proc') if p.isdigit()]:\n"
+      "  try: name, fds = open(f'/proc/{p}/comm').read().strip(), os.listdir(f'/proc/{p}/fd')\n"
+      "  except OSError: continue\n"
+      "  if int(p) == os.getpid() or not name.startswith(('bash', 'python')): continue\n"
+      "  for fd in map(int, fds):\n"
+      "    path = f'/proc/{p}/fd/{fd}'\n"
+      "    if fd <= 2 or stat.S_ISREG(os.stat(path).st_mode): continue\n"  // its terminal, its output, bash's notes on its jobs
+      "    for how in (os.O_RDONLY, os.O_WRONLY):\n"
+      "      try: os.open(path, how | os.O_NONBLOCK); print('open', name, fd, os.readlink(path))\n"
+      "      except OSError as e: print('closed', name)\n";
+  Called seen = exec("work", {"python3", "-c", look});
+  EXPECT_EQ(seen.code, 0) << seen.describe();
+  std::size_t closed = 0;
+  for (auto line : split(seen.out, '\n')) {
+    closed += line.starts_with("closed ");
+    // bash keeps a second descriptor of the terminal itself.
+    EXPECT_TRUE(!line.starts_with("open ") || line.find("/dev/pts/") != line.npos || line.find("/dev/null") != line.npos) << line;
+  }
+  EXPECT_GE(closed, 12u) << "three interpreters, two descriptors, two ways: " << seen.out;
 }
 
 TEST_F(Shells, ATracedShellDoesNotTraceItself) {

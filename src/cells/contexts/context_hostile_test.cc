@@ -9,7 +9,7 @@ namespace {
 // The interpreter's own descriptors as code would find them: pipes above stderr.
 constexpr std::string_view kOurs =
     "import os\nours = [int(f) for f in os.listdir('/proc/self/fd') if int(f) > 2 and os.path.exists('/proc/self/fd/' + f) and "
-    "os.readlink('/proc/self/fd/' + f).startswith('pipe:')]\n";
+    "os.readlink('/proc/self/fd/' + f).startswith(('pipe:', 'socket:'))]\n";
 
 class Hostile : public ::testing::Test {
  protected:

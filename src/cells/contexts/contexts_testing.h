@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "cells/contexts/context.h"
 #include "sys/file.h"
+#include "sys/socket.h"
 #include "sys/spawn.h"
 
 namespace hotcell::cells::testing {
@@ -27,7 +28,8 @@ class Interpreter {
   explicit Interpreter(std::string_view language, ContextLimits limits = {}) {
     ::signal(SIGPIPE, SIG_IGN);
     auto null = sys::open("/dev/null", O_RDONLY);
-    auto requests = sys::make_pipe(0), answers = sys::make_pipe(0), out = sys::make_pipe(0), err = sys::make_pipe(0);
+    auto requests = sys::stream_pair(), answers = sys::stream_pair();
+    auto out = sys::make_pipe(0), err = sys::make_pipe(0);
     auto scratch = sys::memfd("hotcell-scratch", {}, false, false);
     auto argv = driver_argv(language, 3, 4, 5);
     if (!argv.ok() || !scratch.ok()) return;
@@ -38,15 +40,15 @@ class Interpreter {
     folder = name;
     spawn.argv = {"setsid", "env", cat("TMPDIR=", folder), "prlimit", "--core=0"};
     for (auto& word : argv.value()) spawn.argv.push_back(word == "python3" ? "/usr/bin/python3" : word);
-    spawn.fds = {null.value().get(), out.value().write.get(), err.value().write.get(), requests.value().read.get(), answers.value().write.get()};
+    spawn.fds = {null.value().get(), out.value().write.get(), err.value().write.get(), requests.value().theirs.get(), answers.value().theirs.get()};
     if (context_language(language) == "bash") spawn.fds.push_back(scratch.value().get());
     spawn.keep_environment = true;
     auto child = sys::spawn(spawn);
     if (!child.ok()) return;
     pid = child.value().pid;
     Context::Ends ends;
-    ends.requests = std::move(requests.value().write);
-    ends.answers = std::move(answers.value().read);
+    ends.requests = std::move(requests.value().ours);
+    ends.answers = std::move(answers.value().ours);
     ends.output = std::move(out.value().read);
     ends.errors = std::move(err.value().read);
     ends.interrupt = [p = pid]() -> Result<void> { return ::kill(-p, SIGINT) == 0 ? Result<void>() : errno_error("kill", errno); };

@@ -13,6 +13,7 @@
 #include "cells/keeper/held_context.h"
 #include "cells/keeper/keeper.h"
 #include "sys/file.h"
+#include "sys/socket.h"
 
 namespace hotcell::cells {
 namespace {
@@ -98,8 +99,8 @@ void Keeper::end_context(Kept& cell, HeldContext& held, std::string why) {
 Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::shared_ptr<HeldContext>& held) {
   TRY_SET(std::vector<std::string> argv, driver_argv(held->language, kRequests, kAnswers, kScratch));
   TRY_SET(sys::Fd null, sys::open("/dev/null", O_RDONLY));
-  TRY_SET(sys::Pipe requests, sys::make_pipe(0));
-  TRY_SET(sys::Pipe answers, sys::make_pipe(0));
+  TRY_SET(sys::SocketPair requests, sys::stream_pair());
+  TRY_SET(sys::SocketPair answers, sys::stream_pair());
   TRY_SET(sys::Pipe out, sys::make_pipe(0));
   TRY_SET(sys::Pipe err, sys::make_pipe(0));
   // Under another uid inside: what it opens by name (/dev/stderr) must be its to open.
@@ -109,7 +110,7 @@ Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::sh
   ExecOrder order;
   order.argv = std::move(argv);
   order.env = environment(cell, held->env);
-  order.fds = {null.get(), out.write.get(), err.write.get(), requests.read.get(), answers.write.get()};
+  order.fds = {null.get(), out.write.get(), err.write.get(), requests.theirs.get(), answers.theirs.get()};
   sys::Fd scratch;
   if (held->language == "bash") {
     TRY_SET(scratch, sys::memfd("hotcell-scratch", {}, false, false));
@@ -126,8 +127,8 @@ Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::sh
   held->execution = execution->id;
   held->sleep = std::make_shared<Sleep>();
   Context::Ends ends;
-  ends.requests = std::move(requests.write);
-  ends.answers = std::move(answers.read);
+  ends.requests = std::move(requests.ours);
+  ends.answers = std::move(answers.ours);
   ends.output = std::move(out.read);
   ends.errors = std::move(err.read);
   ends.interrupt = [spawner = std::make_shared<Spawned>(std::move(socket)), number = execution->id] {

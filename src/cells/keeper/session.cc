@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "cells/contexts/context.h"
 #include "sys/file.h"
+#include "sys/socket.h"
 #include "sys/uuid.h"
 
 namespace hotcell::cells {
@@ -68,15 +69,15 @@ Session::~Session() {
 }
 
 Result<void> Session::open_pipes() {
-  TRY_SET(sys::Pipe orders, sys::make_pipe(0));
-  TRY_SET(sys::Pipe status, sys::make_pipe(0));
+  TRY_SET(sys::SocketPair orders, sys::stream_pair());
+  TRY_SET(sys::SocketPair status, sys::stream_pair());
   TRY_SET(scratch_theirs, sys::memfd("hotcell-scratch", {}, false, false));
-  TRY(sys::set_nonblocking(orders.write.get()));
-  TRY(sys::set_nonblocking(status.read.get()));
-  orders_theirs = std::move(orders.read);
-  status_theirs = std::move(status.write);
-  orders_ = std::move(orders.write);
-  status_ = std::move(status.read);
+  TRY(sys::set_nonblocking(orders.ours.get()));
+  TRY(sys::set_nonblocking(status.ours.get()));
+  orders_theirs = std::move(orders.theirs);
+  status_theirs = std::move(status.theirs);
+  orders_ = std::move(orders.ours);
+  status_ = std::move(status.ours);
   status_watch_ = keeper_.watch(status_.get(), EPOLLIN, [this](std::uint32_t) { on_status(); });
   return {};
 }
@@ -217,7 +218,7 @@ Result<void> Session::run(const Asker& asker, std::string text, Nanoseconds time
   order += '\0';
   order += nonce;
   order += '\0';
-  // A pipe holds 64 KiB; larger ones would have to wait for the shell.
+  // So much fits in the socket at once; larger ones would have to wait for the shell.
   if (order.size() > 60 << 10) return make_error(ErrorCode::kLimit, "a command is longer than 60 KiB; write it to a file first");
   Command c;
   c.text = std::move(text);

@@ -4,7 +4,7 @@
 // *agent's* shell is for programs that want one command's output and exit code at a time, with directory, variables and
 // functions kept. There bash reads commands not from the terminal but from a pipe of its own, and says how each ended on
 // another, so a command that eats stdin, prints what looks like an end, or leaves jobs behind shifts nothing. Commands
-// have neither pipe (shell_driver()). The word that ends a command is drawn by chance for each and told to the shell only
+// have neither pipe (shell_driver()), and both are sockets, which no other program of the cell can open by /proc. The word that ends a command is drawn by chance for each and told to the shell only
 // when the command is over; the same word on the terminal is where its output ends.
 #pragma once
 #include <chrono>
