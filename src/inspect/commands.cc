@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "inspect/command_tools.h"
@@ -35,6 +37,7 @@ class Walk {
   void read(std::string_view text, int depth, std::optional<std::pair<std::size_t, std::size_t>> outer) {
     if (depth > kDepth || text.size() > kLongest) return;
     ShellScript s = parse_shell(std::string(text));
+    Pipelines outside = std::exchange(pipelines_, {});
     std::map<std::string, std::string, std::less<>> variables;
     bool sensitive = false;
     for (ShellId n = 0; n < s.nodes.size(); ++n) sensitive = takes_sensitive(s, n, variables) || sensitive;
@@ -46,6 +49,7 @@ class Walk {
       redirects(s, node, variables, sensitive, place);
       if (node.kind == ShellNodeKind::kSimple) command(s, n, variables, sensitive, depth, place);
     }
+    pipelines_ = std::move(outside);
   }
 
 
@@ -214,20 +218,31 @@ class Walk {
     return operand == words.end() ? std::string() : *operand;
   }
 
-  // curl … | sh; not curl … | python3 -m json.tool
-  static bool is_piped_to_shell(const ShellScript& s, ShellId n, const Variables& variables) {
+  // curl … | sh; not curl … | python3 -m json.tool. Of each pipeline the last that runs what it reads is looked for once.
+  bool is_piped_to_shell(const ShellScript& s, ShellId n, const Variables& variables) {
     ShellId parent = s.nodes[n].parent;
     if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
-    for (ShellId k = n + 1; k < s.nodes[parent].after; ++k) {
+    auto [known, isnew] = pipelines_.last_shell.try_emplace(parent, parent);
+    for (ShellId k = s.nodes[parent].after; isnew && k-- > parent + 1;) {
       Words words = running_words(s, s.nodes[k], variables);
-      if (!words.empty() && (is_shell(words[0]) || (is_interpreter(words[0]) && (words.size() == 1 || words[1] == "-")))) return true;
+      if (words.empty() || !(is_shell(words[0]) || (is_interpreter(words[0]) && (words.size() == 1 || words[1] == "-")))) continue;
+      known->second = k;
+      break;
     }
+    return known->second > n;
+  }
+
+  static bool holds_command(const ShellScript& s, ShellId word) {
+    if (word >= s.words.size()) return false;
+    const ShellWord& w = s.words[word];
+    for (ShellId i = w.parts; i < w.parts + w.count; ++i)
+      if (s.parts[i].kind == ShellPartKind::kCommand || s.parts[i].kind == ShellPartKind::kProcess) return true;
     return false;
   }
 
-  // Whether it runs, as its code, as what it reads or through a pipe, a text in which this is found.
-  template <typename Found>
-  static bool runs_what_has(const ShellScript& s, ShellId n, const Variables& variables, Found found) {
+  // Whether it runs, as its code, as what it reads or through a pipe, a word of which this is true.
+  template <typename InText, typename InWord>
+  bool runs_what_has(const ShellScript& s, ShellId n, const Variables& variables, InText in_text, InWord in_word) {
     const ShellNode& node = s.nodes[n];
     Words words = running_words(s, node, variables);
     if (words.empty()) {
@@ -235,22 +250,22 @@ class Walk {
       std::string name = expand(s, node.words, variables);
       if (name != "echo" && name != "printf") return false;
       for (ShellId i = 1; i < node.word_count; ++i)
-        if (found(expand(s, node.words + i, variables))) return is_piped_to_shell(s, n, variables);
+        if (in_word(node.words + i)) return is_piped_to_shell(s, n, variables);
       return false;
     }
-    if (found(code_of(words))) return true;
+    if (in_text(code_of(words))) return true;
     for (ShellId i = node.redirects; i < node.redirects + node.redirect_count; ++i)
-      if (s.redirects[i].op == ShellRedirectOp::kHereString && s.redirects[i].target != kNoShell && found(expand(s, s.redirects[i].target, variables)))
-        return is_shell(words[0]) || is_interpreter(words[0]);
+      if (s.redirects[i].op == ShellRedirectOp::kHereString && in_word(s.redirects[i].target)) return is_shell(words[0]) || is_interpreter(words[0]);
     return false;
   }
 
   // curl … | sh, sh -c "$(curl …)", bash <(curl …), echo "$(curl …)" | sh, sh <<< "$(curl …)"
-  static bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
+  bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
     if (is_piped_to_shell(s, n, variables)) return true;
     ShellId parent = s.nodes[n].parent;
     for (int depth = 0; parent != kNoShell && depth < 16; ++depth, parent = s.nodes[parent].parent)
-      if (runs_what_has(s, parent, variables, [](const std::string& w) { return w.find('\x01') != w.npos; })) return true;
+      if (runs_what_has(s, parent, variables, [](const std::string& w) { return w.find('\x01') != w.npos; },
+                        [&](ShellId w) { return holds_command(s, w); })) return true;
     return false;
   }
 
@@ -280,14 +295,14 @@ class Walk {
   }
 
   // x=$(curl …); eval "$x": what was fetched into a variable is run further on.
-  static bool is_run_by_name(const ShellScript& s, ShellId n) {
+  bool is_run_by_name(const ShellScript& s, ShellId n) {
     constexpr int kNear = 64;  // commands that are looked at
     std::vector<std::string> names;
     ShellId set = s.nodes[n].parent;
     for (int depth = 0; set != kNoShell && depth < 16; ++depth, set = s.nodes[set].parent) {
       const ShellNode& node = s.nodes[set];
       for (ShellId i = node.assignments; i < node.assignments + node.assignment_count; ++i)
-        if (s.assignments[i].value != kNoShell && expand(s, s.assignments[i].value, {}).find('\x01') != std::string::npos)
+        if (holds_command(s, s.assignments[i].value))
           names.push_back(cat("$", s.assignments[i].name));
       if (!names.empty()) break;
     }
@@ -302,7 +317,7 @@ class Walk {
     for (ShellId k = s.nodes[set].after; k < s.nodes.size() && seen < kNear; ++k) {
       if (s.nodes[k].kind != ShellNodeKind::kSimple || s.nodes[k].word_count == 0) continue;
       ++seen;
-      if (named(expand(s, s.nodes[k].words, {})) || runs_what_has(s, k, {}, named)) return true;
+      if (named(expand(s, s.nodes[k].words, {})) || runs_what_has(s, k, {}, named, [&](ShellId w) { return named(expand(s, w, {})); })) return true;
     }
     return false;
   }
@@ -432,6 +447,7 @@ class Walk {
     bool decodes = words[0] == "base64" || (words[0] == "openssl" && words.size() > 1) || words[0] == "xxd";
     ShellId parent = s.nodes[n].parent;
     if (!decodes || parent == kNoShell) return;
+    if (!pipelines_.decoded.insert({parent, words[0] == "xxd"}).second) return;
     for (ShellId k = parent; k < s.nodes[parent].after; ++k) {
       const ShellNode& other = s.nodes[k];
       if (other.kind != ShellNodeKind::kSimple || k == n) continue;
@@ -473,6 +489,12 @@ class Walk {
     to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second, false});
   }
 
+  // Of the script that is being read: what is to be found out once, however many commands a pipeline has.
+  struct Pipelines {
+    std::map<ShellId, ShellId> last_shell;
+    std::set<std::pair<ShellId, bool>> decoded;  // by xxd or by base64
+  };
+  Pipelines pipelines_;
   CommandPlace place_;
   const std::vector<std::string>& allowed_;
   std::vector<EgressHit>& to_;
