@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 41> kNetwork = {
     "require('http", "require(\"http", "require('net", "require(\"net", "require('dns", "require(\"dns", "node:http", "node:net",
     "fsockopen", "curl_", "file_get_contents(", "stream_socket_client", "/inet/", "WebClient", "gethostby", "getaddrinfo",
     "iwr ", "irm ", "Invoke-WebRequest", "Invoke-RestMethod"};
-constexpr std::array<std::string_view, 17> kSends = {"open(", "environ", "read(", "readFile", "File.read", "process.env", "ENV[", "%ENV", "getenv",
-                                                     "post(", "POST", "send", "data=", "`", "gc ", "-Body", "-InFile"};
+constexpr std::array<std::string_view, 18> kSends = {"open(", "environ", "read(", "readFile", "File.read", "process.env", "ENV[", "%ENV", "getenv",
+                                                     "post(", "POST", "send", "data=", "`", "gc ", "-Body", "-InFile", "|&"};
 
 bool holds(std::string_view code, std::span<const std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [&](auto w) { return code.find(w) != code.npos; });
@@ -42,6 +42,11 @@ bool is_interpreter(std::string_view program) {
   static constexpr std::array<std::string_view, 11> kNames = {"python", "perl", "ruby", "node", "nodejs", "php", "deno", "bun", "lua", "pwsh", "powershell"};
   while (!program.empty() && (std::isdigit(static_cast<unsigned char>(program.back())) != 0 || program.back() == '.')) program.remove_suffix(1);
   return std::find(kNames.begin(), kNames.end(), program) != kNames.end();
+}
+
+bool runs_text(std::string_view code) {
+  static constexpr std::array<std::string_view, 6> kRuns = {"exec(", "eval(", "IEX", "iex ", "iex(", "Invoke-Expression"};
+  return holds(code, kRuns);
 }
 
 std::vector<Reach> reaches_of_code(std::string_view code) {

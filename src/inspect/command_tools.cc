@@ -273,6 +273,16 @@ std::vector<Reach> publishing(const Words& words, bool) {
   return out;
 }
 
+// PowerShell's, whose options are of any case.
+std::vector<Reach> web_request(const Words& words, bool piped) {
+  bool sends = piped;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string w = ascii_lower(words[i]);
+    sends = sends || w == "-infile" || w == "-body" || w == "-form" || (words[i - 1].starts_with('-') && (w == "post" || w == "put" || w == "patch"));
+  }
+  return any_url(words, sends);
+}
+
 std::vector<Reach> installing(const Words& words, bool sends) { return is_told(words) ? any_url(words, sends) : std::vector<Reach>{}; }
 
 std::vector<Reach> buckets(const Words& words, bool) {
@@ -433,7 +443,7 @@ constexpr Program kPrograms[] = {
     {" openssl ", openssl}, {" ftp tftp lftp telnet ncftpput ", logging_in}, {" http https xh httpie ", http_client},
     {" mail mailx mutt sendmail swaks msmtp finger ", mail}, {" aria2c axel fetch certutil svn hg npx pnpx bunx uvx pipx ", any_url},
     {" lynx links w3m elinks nmap ", looking_at}, {" go ", go}, {" apt apt-get ", apt}, {" pip pip3 ", installing},
-    {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", any_url},
+    {" iwr irm invoke-webrequest invoke-restmethod Invoke-WebRequest Invoke-RestMethod ", web_request},
 };
 
 const Program* find_program(std::string_view name) {

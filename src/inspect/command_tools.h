@@ -26,5 +26,7 @@ bool takes_addresses(std::string_view program);
 // Code of other languages in a word: python -c, perl -e …
 bool is_interpreter(std::string_view program);
 std::vector<Reach> reaches_of_code(std::string_view code);
+// exec(urlopen(…).read()), iex (…).DownloadString(…)
+bool runs_text(std::string_view code);
 
 }  // namespace hotcell::inspect

@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "inspect/command_tools.h"
@@ -35,6 +37,7 @@ class Walk {
   void read(std::string_view text, int depth, std::optional<std::pair<std::size_t, std::size_t>> outer) {
     if (depth > kDepth || text.size() > kLongest) return;
     ShellScript s = parse_shell(std::string(text));
+    Pipelines outside = std::exchange(pipelines_, {});
     std::map<std::string, std::string, std::less<>> variables;
     bool sensitive = false;
     for (ShellId n = 0; n < s.nodes.size(); ++n) sensitive = takes_sensitive(s, n, variables) || sensitive;
@@ -46,6 +49,7 @@ class Walk {
       redirects(s, node, variables, sensitive, place);
       if (node.kind == ShellNodeKind::kSimple) command(s, n, variables, sensitive, depth, place);
     }
+    pipelines_ = std::move(outside);
   }
 
 
@@ -146,7 +150,7 @@ class Walk {
 
   static bool is_shell(std::string_view name) {
     if (auto slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
-    static constexpr std::array<std::string_view, 7> kShells = {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"};
+    static constexpr std::array<std::string_view, 9> kShells = {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "iex", "Invoke-Expression"};
     return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
   }
 
@@ -214,18 +218,54 @@ class Walk {
     return operand == words.end() ? std::string() : *operand;
   }
 
-  // curl … | sh, sh -c "$(curl …)", bash <(curl …); not curl … | python3 -m json.tool
-  static bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
+  // curl … | sh; not curl … | python3 -m json.tool. Of each pipeline the last that runs what it reads is looked for once.
+  bool is_piped_to_shell(const ShellScript& s, ShellId n, const Variables& variables) {
     ShellId parent = s.nodes[n].parent;
-    if (parent != kNoShell && s.nodes[parent].kind == ShellNodeKind::kPipeline)
-      for (ShellId k = n + 1; k < s.nodes[parent].after; ++k) {
-        Words words = running_words(s, s.nodes[k], variables);
-        if (!words.empty() && (is_shell(words[0]) || (is_interpreter(words[0]) && (words.size() == 1 || words[1] == "-")))) return true;
-      }
-    for (int depth = 0; parent != kNoShell && depth < 16; ++depth, parent = s.nodes[parent].parent) {
-      Words words = running_words(s, s.nodes[parent], variables);
-      if (!words.empty() && code_of(words).find('\x01') != std::string::npos) return true;
+    if (parent == kNoShell || s.nodes[parent].kind != ShellNodeKind::kPipeline) return false;
+    auto [known, isnew] = pipelines_.last_shell.try_emplace(parent, parent);
+    for (ShellId k = s.nodes[parent].after; isnew && k-- > parent + 1;) {
+      Words words = running_words(s, s.nodes[k], variables);
+      if (words.empty() || !(is_shell(words[0]) || (is_interpreter(words[0]) && (words.size() == 1 || words[1] == "-")))) continue;
+      known->second = k;
+      break;
     }
+    return known->second > n;
+  }
+
+  static bool holds_command(const ShellScript& s, ShellId word) {
+    if (word >= s.words.size()) return false;
+    const ShellWord& w = s.words[word];
+    for (ShellId i = w.parts; i < w.parts + w.count; ++i)
+      if (s.parts[i].kind == ShellPartKind::kCommand || s.parts[i].kind == ShellPartKind::kProcess) return true;
+    return false;
+  }
+
+  // Whether it runs, as its code, as what it reads or through a pipe, a word of which this is true.
+  template <typename InText, typename InWord>
+  bool runs_what_has(const ShellScript& s, ShellId n, const Variables& variables, InText in_text, InWord in_word) {
+    const ShellNode& node = s.nodes[n];
+    Words words = running_words(s, node, variables);
+    if (words.empty()) {
+      if (node.kind != ShellNodeKind::kSimple || node.word_count < 2) return false;
+      std::string name = expand(s, node.words, variables);
+      if (name != "echo" && name != "printf") return false;
+      for (ShellId i = 1; i < node.word_count; ++i)
+        if (in_word(node.words + i)) return is_piped_to_shell(s, n, variables);
+      return false;
+    }
+    if (in_text(code_of(words))) return true;
+    for (ShellId i = node.redirects; i < node.redirects + node.redirect_count; ++i)
+      if (s.redirects[i].op == ShellRedirectOp::kHereString && in_word(s.redirects[i].target)) return is_shell(words[0]) || is_interpreter(words[0]);
+    return false;
+  }
+
+  // curl … | sh, sh -c "$(curl …)", bash <(curl …), echo "$(curl …)" | sh, sh <<< "$(curl …)"
+  bool feeds_shell(const ShellScript& s, ShellId n, const Variables& variables) {
+    if (is_piped_to_shell(s, n, variables)) return true;
+    ShellId parent = s.nodes[n].parent;
+    for (int depth = 0; parent != kNoShell && depth < 16; ++depth, parent = s.nodes[parent].parent)
+      if (runs_what_has(s, parent, variables, [](const std::string& w) { return w.find('\x01') != w.npos; },
+                        [&](ShellId w) { return holds_command(s, w); })) return true;
     return false;
   }
 
@@ -250,6 +290,34 @@ class Walk {
       if (words.empty() && run.find('/') == run.npos) continue;
       std::string_view file = file_of(run);
       if (file.size() >= 2 && std::any_of(fetch.begin() + 1, fetch.end(), [&](const auto& w) { return !w.starts_with('-') && file_of(w) == file; })) return true;
+    }
+    return false;
+  }
+
+  // x=$(curl …); eval "$x": what was fetched into a variable is run further on.
+  bool is_run_by_name(const ShellScript& s, ShellId n) {
+    constexpr int kNear = 64;  // commands that are looked at
+    std::vector<std::string> names;
+    ShellId set = s.nodes[n].parent;
+    for (int depth = 0; set != kNoShell && depth < 16; ++depth, set = s.nodes[set].parent) {
+      const ShellNode& node = s.nodes[set];
+      for (ShellId i = node.assignments; i < node.assignments + node.assignment_count; ++i)
+        if (holds_command(s, s.assignments[i].value))
+          names.push_back(cat("$", s.assignments[i].name));
+      if (!names.empty()) break;
+    }
+    if (names.empty()) return false;
+    auto named = [&](const std::string& w) {
+      return std::any_of(names.begin(), names.end(), [&](const auto& name) {
+        auto at = w.find(name);
+        return at != w.npos && is_word_end(w, at + name.size());
+      });
+    };
+    int seen = 0;
+    for (ShellId k = s.nodes[set].after; k < s.nodes.size() && seen < kNear; ++k) {
+      if (s.nodes[k].kind != ShellNodeKind::kSimple || s.nodes[k].word_count == 0) continue;
+      ++seen;
+      if (named(expand(s, s.nodes[k].words, {})) || runs_what_has(s, k, {}, named, [&](ShellId w) { return named(expand(s, w, {})); })) return true;
     }
     return false;
   }
@@ -299,8 +367,13 @@ class Walk {
     if (reaches.empty() && more_words && takes_addresses(words[0])) reaches.push_back({"", true, false, false});
     if (reaches.empty()) return decoded_pipe(s, n, variables, words, depth, place);
     const bool runs = feeds_shell(s, n, variables), fed = is_fed(s, node, variables);
-    const bool later = place_ == CommandPlace::kShown && !runs && is_run_later(s, n, words, variables);
+    const bool later = place_ == CommandPlace::kShown && !runs && (is_run_later(s, n, words, variables) || is_run_by_name(s, n));
+    // -H "X: $(cat ~/.netrc)": whatever it says beside the address.
+    bool computed = false;
+    if (node.after > n + 1)
+      for (auto [k, known] = std::pair(n + 1, variables); k < node.after && !computed; ++k) computed = takes_sensitive(s, k, known);
     for (Reach& reach : reaches) {
+      reach.sends = reach.sends || computed;
       reach.plain = reach.plain && !fed;
       const std::size_t before = to_.size();
       report(reach, words[0], sensitive, place, runs || later);
@@ -344,7 +417,13 @@ class Walk {
         read(code, depth + 1, place);
         continue;
       }
-      for (const Reach& reach : reaches_of_code(code)) report(reach, words[0], sensitive || names_sensitive_data(code), place);
+      const bool takes = names_sensitive_data(code), runs = runs_text(code);
+      for (Reach reach : reaches_of_code(code)) {
+        reach.sends = reach.sends || takes;
+        const std::size_t before = to_.size();
+        report(reach, words[0], sensitive || takes, place, runs);
+        if (to_.size() > before) to_.back().runs = runs;
+      }
       // os.system('curl …'), `curl …`: the same commands in quotes.
       if (code.size() < 4096) quoted_commands(code, depth, place);
     }
@@ -368,6 +447,7 @@ class Walk {
     bool decodes = words[0] == "base64" || (words[0] == "openssl" && words.size() > 1) || words[0] == "xxd";
     ShellId parent = s.nodes[n].parent;
     if (!decodes || parent == kNoShell) return;
+    if (!pipelines_.decoded.insert({parent, words[0] == "xxd"}).second) return;
     for (ShellId k = parent; k < s.nodes[parent].after; ++k) {
       const ShellNode& other = s.nodes[k];
       if (other.kind != ShellNodeKind::kSimple || k == n) continue;
@@ -409,6 +489,12 @@ class Walk {
     to_.push_back({level, cat(how, " reaches ", where, why), place.first, place.second, false});
   }
 
+  // Of the script that is being read: what is to be found out once, however many commands a pipeline has.
+  struct Pipelines {
+    std::map<ShellId, ShellId> last_shell;
+    std::set<std::pair<ShellId, bool>> decoded;  // by xxd or by base64
+  };
+  Pipelines pipelines_;
   CommandPlace place_;
   const std::vector<std::string>& allowed_;
   std::vector<EgressHit>& to_;
@@ -429,11 +515,11 @@ bool names_sensitive_data(std::string_view text) {
 }
 
 bool is_command_text(std::string_view text) {
-  static constexpr std::array<std::string_view, 56> kOthers = {
+  static constexpr std::array<std::string_view, 57> kOthers = {
       "cat", "tar", "echo", "env", "printenv", "printf", "bash", "sh", "sudo", "exec", "zip", "gzip", "base64", "xxd", "find",
       "grep", "awk", "gh", "export", "eval", "cd", "head", "tail", "timeout", "nohup", "busybox", "java", "go", "make", "ls", "cp", "mv",
       "rm", "mkdir", "touch", "chmod", "sed", "cut", "sort", "gpg", "dd", "jq", "ps", "id", "whoami", "uname", "hostname", "ip", "sleep",
-      "sqlite3", "kubectl", "gawk", "xargs", "command", "7z", "time"};
+      "sqlite3", "kubectl", "gawk", "xargs", "command", "7z", "time", "source"};
   text = trim(text);
   if (text.empty() || text.size() > 8192 || std::count(text.begin(), text.end(), '\n') > 8) return false;
   // A program that is put together when it runs: $'\x63url', $a$b.
@@ -442,8 +528,12 @@ bool is_command_text(std::string_view text) {
   std::string_view first = text.substr(0, text.find_first_of(" \t\n|;"));
   if (auto ifs = first.find("${IFS"); ifs != first.npos) first = first.substr(0, ifs);
   if (first == "$" || first == "#" || first == ">") return is_command_text(text.substr(1));
+  if (first == ".") return text.starts_with(". <(") && text.find('\n') == text.npos;
   // A loop or a condition, and not a sentence that begins like one.
   if (first == "for" || first == "while" || first == "until") return text.find("; do") != text.npos || text.find("\ndo") != text.npos;
+  // x=$(curl …); eval "$x"
+  for (std::string_view open : {"=$(", "=\"$(", "=`"})
+    if (auto at = first.find(open); at != first.npos && at > 0) return is_command_text(text.substr(at + open.size()));
   if (auto equals = first.find('='); equals != first.npos && equals > 0 && first.size() < text.size())
     return text.find('\n') == text.npos && is_command_text(text.substr(first.size() + (text[first.size()] == ';' ? 1 : 0)));
   if (auto slash = first.rfind('/'); slash != first.npos) first.remove_prefix(slash + 1);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 
 #include "inspect/mention.h"
@@ -28,25 +29,65 @@ bool is_of_another(std::string_view phrase) {
   return std::none_of(kMakers.begin(), kMakers.end(), [&](auto maker) { return phrase.substr(your + 5).starts_with(maker); });
 }
 
+bool begins_with_one_of(std::string_view text, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](auto word) { return text.starts_with(word); });
+}
+
+// What stands before it in its line, as far as it is near.
+std::string_view line_before(std::string_view text, std::size_t at) {
+  std::string_view near = text.substr(at - std::min<std::size_t>(at, 200), std::min<std::size_t>(at, 200));
+  return near.substr(near.rfind('\n') + 1);  // all of it, where there is none
+}
+
+// "system: you are logged in as root": what machines say.
+bool is_of_a_machine(std::string_view phrase, std::string_view rest) {
+  static constexpr std::array<std::string_view, 9> kStates = {" running ", " logged in", " connected", " using ", " on ", " out of ", " up to date", " disconnected", " offline"};
+  return (phrase.ends_with("are") || phrase.ends_with("ARE")) && begins_with_one_of(rest, kStates);
+}
+
+// "# Instructions for AI agents", as files for tools that work on a repository begin.
+bool is_heading(std::string_view text, std::size_t begin, std::size_t end) {
+  std::string_view ahead = line_before(text, begin);
+  return !ahead.empty() && ahead.front() == '#' && ahead.find_first_not_of("# ") == ahead.npos && end > 0 && text[end - 1] == '\n';
+}
+
+// "Customer: …\nAgent: Please …": what was said in turns.
+bool is_turn(std::string_view text, std::size_t begin) {
+  std::size_t line = begin < text.size() && text[begin] == '\n' ? begin : begin == 0 ? 0 : begin - 1;
+  if (line == 0 || text[line] != '\n') return false;
+  static constexpr std::array<std::string_view, 10> kOthers = {"User:", "user:", "Customer:", "customer:", "Caller:", "Client:", "Visitor:", "Guest:", "Me:", "You:"};
+  return begins_with_one_of(line_before(text, line), kOthers);
+}
+
 }  // namespace
 
 int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std::size_t end, bool hidden) {
   std::string_view phrase = text.substr(begin, end - begin);
   if (rule.group != "role" && rule.group != "forged" && is_pattern(phrase)) return 0;
   int weight = rule.weight;
+  // A pattern may take what closes a quotation with it, and more.
+  std::size_t last = end;
+  if (begin > 0 && (text[begin - 1] == '"' || text[begin - 1] == '`'))
+    if (auto close = phrase.find(text[begin - 1]); close != phrase.npos && close > 0 && close == phrase.rfind(text[begin - 1])) last = begin + close;
+  while (last > begin + 1 && static_cast<unsigned char>(text[last - 1]) < 0x80 && std::isalnum(static_cast<unsigned char>(text[last - 1])) == 0) --last;
   static constexpr std::array<std::string_view, 6> kOrders = {"override", "leak", "jailbreak", "lawless", "void", "newtask"};
   if (std::find(kOrders.begin(), kOrders.end(), rule.group) != kOrders.end()) {
     if (rule.group == "override" && phrase.find('(') != phrase.npos) return 0;  // ignore_previous(instructions)
-    switch (how_it_is_said(text, begin, end)) {
+    switch (how_it_is_said(text, begin, last)) {
       case Said::kDenied: return 0;
-      case Said::kQuoted: return weight / 4;
+      case Said::kQuoted: return weight / 5;  // several of them together are no order yet
       case Said::kOfSomebody: weight /= 2; break;
       case Said::kToTheReader: break;
     }
     if (is_of_another(phrase)) weight /= 2;
-  } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && begins_quotation(text, begin, end)
-                                  : is_reported(text, begin, end)) {
+  } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && begins_quotation(text, begin, last)
+                                  : is_reported(text, begin, last)) {
     weight /= 4;  // what stands in a quotation is no more of an order than the rest of it
+  } else if (rule.group == "steer" && how_it_is_said(text, begin, last) == Said::kDenied) {
+    return 0;
+  } else if ((rule.group == "role" && is_of_a_machine(phrase, text.substr(end, 16))) ||
+             (rule.group == "address" && (is_heading(text, begin, end) || is_turn(text, begin)))) {
+    weight /= 2;
   }
   // Nobody encodes or hides an innocent instruction.
   return hidden ? weight * 3 / 2 : weight;

@@ -191,6 +191,15 @@ bool is_of_a_change(std::string_view text, std::size_t begin) {
   return false;
 }
 
+// "If you are upgrading from 1.x, ignore the previous instructions": said to those with that case, and no model is one.
+bool is_of_a_case(std::string_view ahead) {
+  auto at = ahead.rfind("if you");
+  if (at == ahead.npos || ahead.find_first_of(".!?;\n", at) != ahead.npos || ahead.find(',', at) != ahead.size() - 1) return false;
+  static constexpr std::array<std::string_view, 14> kCases = {" have used", " used ", " already", " have already", " run ", " are running", " are using", "'re using",
+                                                              " are upgrading", "'re upgrading", " upgraded", " have installed", " installed ", " bought "};
+  return starts_with(ahead.substr(at + 6), kCases);
+}
+
 // Who does it? "it will ignore previous instructions" tells of somebody; "now ignore previous instructions" tells me.
 Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   // A pattern may begin at the second letter of a word, where the first has two forms.
@@ -200,6 +209,9 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   std::string ahead = lower(before(text, word, kSentence));
   while (!ahead.empty() && (ahead.back() == ' ' || ahead.back() == '\n')) ahead.pop_back();
   std::size_t cut = ahead.find_last_of(" \n\t(\"'");
+  // "don't": the apostrophe is within the word.
+  if (cut != ahead.npos && cut > 0 && ahead[cut] == '\'' && std::isalpha(static_cast<unsigned char>(ahead[cut - 1])) != 0)
+    cut = ahead.find_last_of(" \n\t(\"", cut);
   std::string_view last = cut == ahead.npos ? std::string_view(ahead) : std::string_view(ahead).substr(cut + 1);
   if (is_denied(text, begin, end, last)) return Said::kDenied;
   static constexpr std::array<std::string_view, 16> kOthers = {"will", "would", "could", "may", "might", "it",
@@ -217,6 +229,7 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   if (one_of(last, kDuty) && ahead.find("you") == ahead.npos) return Said::kOfSomebody;
   static constexpr std::array<std::string_view, 8> kCase = {"if you",  "when you", "unless you", "once you",
                                                             "did you", "do you",   "why you",    "have you"};
+  if (is_of_a_case(ahead)) return Said::kQuoted;
   return ends_with(ahead, kCase) ? Said::kOfSomebody : Said::kToTheReader;
 }
 
@@ -224,7 +237,7 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
 
 Said how_it_is_said(std::string_view text, std::size_t begin, std::size_t end) {
   Said said = by_sentence(text, begin, end);
-  if (said == Said::kDenied) return said;
+  if (said == Said::kDenied || said == Said::kQuoted) return said;
   if (is_quoted(text, begin, end)) return Said::kQuoted;
   return said == Said::kToTheReader && is_discussed(text, begin, end) ? Said::kOfSomebody : said;
 }

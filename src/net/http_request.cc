@@ -164,7 +164,8 @@ Result<ProxyRequest> parse_request(std::string_view head) {
 
 std::string forwarded_head(const ProxyRequest& r) {
   std::string host = r.target.port == 80 ? r.target.host.bracketed() : r.target.text();
-  std::string out = cat(r.method, " ", r.path, " HTTP/1.1\r\nHost: ", host, "\r\n");
+  // Who asks in 1.0 cannot read the chunks that an answer to 1.1 may come in.
+  std::string out = cat(r.method, " ", r.path, r.http_1_0 ? " HTTP/1.0" : " HTTP/1.1", "\r\nHost: ", host, "\r\n");
   HopByHop hop(r.headers);
   for (const auto& [name, value] : r.headers)
     if (!same(name, "host") && !hop(name)) out += cat(name, ": ", value, "\r\n");

@@ -21,6 +21,10 @@ TEST(HttpRequest, ConnectAndAbsoluteForm) {
   auto g = parse_request("GET http://a.test?x=1 HTTP/1.1\r\nHost: a.test\r\nProxy-Connection: keep-alive\r\nConnection: x-hop\r\nX-Hop: 1\r\nX: 2\r\n\r\n");
   ASSERT_TRUE(g) << g.error().message;
   EXPECT_EQ(forwarded_head(g.value()), "GET /?x=1 HTTP/1.1\r\nHost: a.test\r\nX: 2\r\nConnection: close\r\n\r\n");
+  // No chunks for a client that cannot read them.
+  auto old = parse_request("GET http://a.test/ HTTP/1.0\r\n\r\n");
+  ASSERT_TRUE(old) << old.error().message;
+  EXPECT_EQ(forwarded_head(old.value()), "GET / HTTP/1.0\r\nHost: a.test\r\nConnection: close\r\n\r\n");
 }
 
 TEST(HttpRequest, TheHostFieldMustNameTheAddress) {
@@ -127,6 +131,14 @@ TEST(TlsHello, ItsNameIsFoundHoweverItIsCut) {
 TEST(TlsHello, WhatIsNoHelloIsSaidToBeNone) {
   EXPECT_EQ(read_hello("GET / HTTP/1.1").kind, TlsHello::Kind::kNotTls);
   EXPECT_EQ(read_hello("SSH-2.0").kind, TlsHello::Kind::kNotTls);
+  // Records of TLS before the first hello: some servers let them pass.
+  for (char type : {'\x14', '\x15', '\x17', '\x18'}) {
+    const std::string first = type + "\x03\x01\x00\x02\x01\x5a"s;
+    EXPECT_EQ(read_hello(first.substr(0, 1)).kind, TlsHello::Kind::kMore) << int(type);
+    EXPECT_EQ(read_hello(first.substr(0, 2)).kind, TlsHello::Kind::kBroken) << int(type);
+    EXPECT_EQ(read_hello(first + record(hello_message(sni("a.test")))).kind, TlsHello::Kind::kBroken) << int(type);
+    EXPECT_EQ(read_hello(type + "\x04" "ab"s).kind, TlsHello::Kind::kNotTls) << int(type);
+  }
   EXPECT_EQ(read_hello(record(hello_message(sni("a.test") + sni("b.test")))).kind, TlsHello::Kind::kBroken) << "two names";
   EXPECT_EQ(read_hello(record("\x02\x00\x00\x01x"s)).kind, TlsHello::Kind::kBroken);
   EXPECT_EQ(read_hello("\x16\x03\x01\xff\xff"s).kind, TlsHello::Kind::kBroken);

@@ -276,5 +276,33 @@ TEST(ProxyHostile, ThisMachinesOwnAddressIsNotDialled) {
   EXPECT_TRUE(ask("there.test:443").starts_with("HTTP/1.1 502")) << "it was dialled";
 }
 
+// A connection to this machine's own address stands on --allow-private alone, and falls with it.
+TEST(ProxyHostile, AConnectionToThisMachineEndsWhenItIsNoLongerAllowed) {
+  Server server(echo);
+  auto options = options_for({.mode = RuleMode::kOpen, .allow_private = {"here.test"}}, {{"here.test", {"203.0.113.7"}}, {"there.test", {"203.0.113.8"}}});
+  const auto port = port_of(options.listener.get()).value();
+  options.own = [](const Address& address) { return address.text() == "203.0.113.7"; };
+  options.dial = [&](const Address&, std::uint16_t) -> Result<sys::Fd> {
+    sockaddr_storage to;
+    socklen_t size = testing::kLoopback.fill(to, server.port());
+    sys::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), size) < 0 && errno != EINPROGRESS) return errno_error("connect", errno);
+    return fd;
+  };
+  auto proxy = Proxy::start(std::move(options)).value();
+  auto here = connect_to(port), there = connect_to(port);
+  for (auto [fd, name] : {std::pair(&here, "here.test:443"), {&there, "there.test:443"}}) {
+    say(*fd, connect_line(name));
+    ASSERT_TRUE(hear(*fd, "\r\n\r\n").starts_with("HTTP/1.1 200")) << name;
+    say(*fd, "hello");
+    ASSERT_EQ(hear(*fd, "hello"), "hello") << name;
+  }
+  proxy->set_rules(std::make_shared<RuleSet>(RuleSet::create({.mode = RuleMode::kOpen}).value()));
+  say(here, "still");
+  EXPECT_EQ(hear(here, "still"), "") << "it is closed";
+  say(there, "still");
+  EXPECT_EQ(hear(there, "still"), "still");
+}
+
 }  // namespace
 }  // namespace hotcell::net

@@ -95,6 +95,11 @@ TlsHello read_hello(std::string_view bytes) {
     if (bytes.size() < 4) return {};
     if (bytes[3] == 3) return {TlsHello::Kind::kHello, {}, bytes.size()};
   }
+  // A server that lets other records of TLS pass before the first hello would be asked for a name that nobody has read.
+  if (bytes[0] >= 0x14 && bytes[0] <= 0x18 && bytes[0] != kHandshake) {
+    if (bytes.size() < 2) return {};
+    return bytes[1] == 3 ? broken() : TlsHello{TlsHello::Kind::kNotTls};
+  }
   if (bytes[0] != kHandshake) return {TlsHello::Kind::kNotTls};
   // Not all servers want the 3 of its version in a first record; no other protocol of note begins with that byte.
   if (bytes.size() >= 2 && bytes[1] != 3) return broken();

@@ -93,6 +93,11 @@ TEST_F(NetworkRules, OfACellHoldAndAreChangedWhileItRuns) {
   EXPECT_EQ(beyond.status, 400) << beyond.body;
   EXPECT_TRUE(has(beyond.body, "evil.test is beyond")) << beyond.body;
   EXPECT_EQ(send("PATCH", cell(id, "/network"), R"({"block":["a b"]})").status, 400);
+  for (const char* nothing : {R"({"allow":[]})", R"({"block":[]})", R"({"allow":[],"block":[]})"}) {
+    auto unchanged = send("PATCH", cell(id, "/network"), nothing);
+    EXPECT_EQ(unchanged.status, 400) << nothing;
+    EXPECT_TRUE(has(unchanged.body, "an empty list changes nothing")) << unchanged.body;
+  }
   // By MCP, and what it says of what was asked.
   auto told = tool("cell_network", cat("{\"cell\":\"", id, "\",\"block\":[\"127.0.0.1\"]}"));
   EXPECT_TRUE(has(told, "\"block\":[\"127.0.0.1\"]")) << told;

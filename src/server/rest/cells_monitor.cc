@@ -1,4 +1,5 @@
 // What a lasting cell uses, what happens in it, and what its network may still reach.
+#include <algorithm>
 #include <array>
 
 #include "base/strings.h"
@@ -92,6 +93,9 @@ void set_network(Services& services, ExchangePtr exchange) {
       fields[std::string(name)] = join(hosts, "\n");
     }
     if (fields.empty()) return make_error(ErrorCode::kInvalid, "allow or block is required");
+    // Whoever means "allow nothing" by an empty list must not be told that it was done.
+    if (std::all_of(fields.begin(), fields.end(), [](const auto& f) { return f.second.empty(); }))
+      return make_error(ErrorCode::kInvalid, "allow or block must name a host: both are added to the rules, and an empty list changes nothing (\"block\":[\"*\"] refuses everything)");
     return fields;
   };
   auto fields = read();
