@@ -347,7 +347,7 @@ class ExecutionsImpl final : public Executions {
     workers_.use(nullptr);
     auto gone = std::move(launcher_);
     launcher_.reset();
-    gone->step(std::chrono::milliseconds(0)).ignore("its runs are told that it is gone");
+    gone->give_up();  // what it said last is heard, and its runs are told that it is gone
     if (hooks_.launcher) hooks_.launcher(false);
   }
 
