@@ -200,6 +200,11 @@ TEST(HistoryCrash, AFullDiskTakesNothingOfWhatWasTold) {
         history->end(ended_record(n), {"", std::string(8000, 'x'), "", ""}, [&](Result<void> done) { told += done.ok() ? 1 : 0; });
       }
       if (told != 39 || HistoryReader::open(folder.file()).value()->find("id-40").value()) return false;   // else the disk was not full
+      auto keyed = ended_record(41);
+      keyed.idempotency_key = "again";
+      history->announce(keyed);
+      history->end(keyed, {}, nullptr);
+      if (!history->find_key(keyed.client, "again").value() || history->find_key("another", "again").value()) return false;
       // What was told is so: whoever asks by its id meanwhile finds it.
       auto meanwhile = history->find("id-40").value();
       if (!meanwhile || meanwhile->status != RunStatus::kCompleted || history->details("id-40").value().result.size() != 8000) return false;
@@ -209,7 +214,8 @@ TEST(HistoryCrash, AFullDiskTakesNothingOfWhatWasTold) {
       return history->find("id-40").value() && history->find("id-2").value();
     })) << comes_back;
     auto history = open_history(folder);
-    EXPECT_EQ(history->list({.status = "completed", .limit = 500}).value().size(), 40u) << comes_back;
+    EXPECT_EQ(history->list({.status = "completed", .limit = 500}).value().size(), 41u) << comes_back;
+    EXPECT_TRUE(history->find_key(ended_record(41).client, "again").value()) << comes_back;
     EXPECT_EQ(history->details("id-40").value().result, std::string(8000, 'x'));
   }
 }

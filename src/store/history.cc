@@ -84,18 +84,21 @@ class WriterHistory final : public History {
     settle();
     auto row = reader_->find(id);
     if (row.ok() && row.value()) return row;
-    if (auto note = noted(id)) return std::optional(std::move(note->record));
+    if (auto note = noted([&](const ExecutionRecord& r) { return r.id == id; })) return std::optional(std::move(note->record));
     return row;
   }
-  // Those with a key were begun first, and are here whether they have ended or not.
+  // Those with a key were begun first, and are here whether they have ended or not; or the disk was full, and their end is noted.
   Result<std::optional<ExecutionRecord>> find_key(std::string_view client, std::string_view key) override {
-    return reader_->find_key(client, key);
+    auto row = reader_->find_key(client, key);
+    if (row.ok() && row.value()) return row;
+    if (auto note = noted([&](const ExecutionRecord& r) { return r.client == client && r.idempotency_key == key; })) return std::optional(std::move(note->record));
+    return row;
   }
   Result<ExecutionDetails> details(std::string_view id) override {
     settle();
     auto row = reader_->details(id);
     if (row.ok()) return row;
-    if (auto note = noted(id)) return std::move(note->details);
+    if (auto note = noted([&](const ExecutionRecord& r) { return r.id == id; })) return std::move(note->details);
     return row;
   }
   Result<std::vector<ExecutionRecord>> list(const HistoryQuery& query) override {
@@ -154,9 +157,10 @@ class WriterHistory final : public History {
   }
 
   // What was told has ended, and has no row although that was tried: the disk is full, or somebody else has the database.
-  std::optional<WholeExecution> noted(std::string_view id) {
+  template <typename Wanted>
+  std::optional<WholeExecution> noted(const Wanted& wanted) {
     std::lock_guard lock(mutex_);
-    auto it = std::find_if(queue_.begin(), queue_.end(), [&](const Change& c) { return c.noted && c.record.id == id; });
+    auto it = std::find_if(queue_.begin(), queue_.end(), [&](const Change& c) { return c.noted && wanted(c.record); });
     return it == queue_.end() ? std::nullopt : std::optional(WholeExecution{it->record, it->details});
   }
 
