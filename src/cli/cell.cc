@@ -14,6 +14,7 @@
 #include "cli/state.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
+#include "sys/process.h"
 
 namespace hotcell {
 namespace {
@@ -29,6 +30,7 @@ Result<int> keep(const Parsed& parsed) {
   if (::setsid() < 0 || ::chdir("/") < 0) return errno_error("the keeper of cells", errno);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
+  sys::raise_open_files();
   return cells::Keeper::serve(std::string(parsed.words[1]));
 }
 

@@ -1,6 +1,5 @@
 // `proxy`: the egress proxy by itself. It decides, serves, and says how programs are told of it.
 #include <poll.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "core/policy/proxy_env.h"
 #include "net/journal.h"
 #include "net/listen.h"
+#include "sys/process.h"
 
 namespace hotcell {
 namespace {
@@ -81,20 +81,12 @@ Result<int> show_env(const Parsed& parsed) {
   return print(text);
 }
 
-// Two descriptors for each tunnel; what the shell gives is often 1024.
-void raise_descriptors() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) < 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 Result<int> start(const Parsed& parsed) {
   TRY_SET(Place place, place_of(parsed));
   TRY_SET(net::ProxyOptions options, proxy_options(network_of(parsed), parsed));
   TRY_SET(options.listener, net::listen_tcp(*place.host.address, place.port));
   TRY_SET(const std::uint16_t port, net::port_of(options.listener.get()));
-  raise_descriptors();
+  sys::raise_open_files(RLIM_INFINITY);   // two for each tunnel
   TRY(catch_signals());
   TRY_SET(auto proxy, net::Proxy::start(std::move(options)));
   // Nothing holds a program to it: that takes a cell.

@@ -24,6 +24,7 @@
 #include "daemon/notify.h"
 #include "daemon/say.h"
 #include "sys/file.h"
+#include "sys/process.h"
 #include "sys/socket.h"
 #include "sys/spawn.h"
 
@@ -77,6 +78,7 @@ class Supervisor {
 
  private:
   Result<void> prepare() {
+    sys::raise_open_files();
     TRY_SET(launcher_program_, remote::find_program_of_ours("hotcell-launcher"));
     TRY_SET(front_program_, remote::find_program_of_ours("hotcell-front"));
     TRY_SET(readers_.verify, remote::find_program_of_ours("hotcell-verify"));

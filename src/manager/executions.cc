@@ -1,6 +1,7 @@
 #include "manager/executions.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <thread>
 
@@ -128,10 +129,13 @@ class ExecutionsImpl final : public Executions {
     // Before anything is started, so that a front that is killed leaves a trace of it.
     // What is recorded first is not announced as well: a front that is killed in between would leave a trace without its key, and who
     // comes again with that key would find nothing and have two.
-    const bool announced = !recorded_first && history_.announce(live->record);
+    bool announced = !recorded_first && history_.announce(live->record);
     if (!announced) {
-      begin(*live);
+      auto refused = std::make_shared<std::atomic<bool>>(false);
+      begin(*live, [refused](const Result<void>& written) { *refused = !written.ok(); });
       history_.flush();
+      // A disk that is full takes no row. With a note its end is kept all the same, and its key with that.
+      announced = *refused && history_.announce(live->record);
     }
     ++stats_.submitted;
     if (hooks_.submitted) hooks_.submitted(live->record);
@@ -310,9 +314,9 @@ class ExecutionsImpl final : public Executions {
   // written once, whole. Nobody has been told an id before it is in the history.
   static constexpr auto kBeginWithin = std::chrono::milliseconds(20);
 
-  void begin(LiveExecution& live) {
+  void begin(LiveExecution& live, History::Committed done = {}) {
     live.in_history = true;
-    history_.begin(live.record, job_json(live.job.spec), {});
+    history_.begin(live.record, job_json(live.job.spec), std::move(done));
   }
 
   void begin_later(LivePtr live) {
@@ -347,7 +351,7 @@ class ExecutionsImpl final : public Executions {
     workers_.use(nullptr);
     auto gone = std::move(launcher_);
     launcher_.reset();
-    gone->step(std::chrono::milliseconds(0)).ignore("its runs are told that it is gone");
+    gone->give_up();  // what it said last is heard, and its runs are told that it is gone
     if (hooks_.launcher) hooks_.launcher(false);
   }
 

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Takes its time to commit.
-class SlowHistory final : public History {
+class SlowHistory : public History {
  public:
   void begin(ExecutionRecord, std::string, Committed) override {}
   void end(ExecutionRecord, ExecutionDetails, Committed done) override { waiting.push_back(std::move(done)); }
@@ -25,6 +25,31 @@ class SlowHistory final : public History {
 
   std::vector<Committed> waiting;
 };
+
+// On a disk that is full: no row, and room for notes.
+class FullHistory final : public SlowHistory {
+ public:
+  void begin(ExecutionRecord, std::string, Committed done) override {
+    ++refused;
+    if (done) done(make_error(ErrorCode::kIo, "database or disk is full"));
+  }
+  bool announce(const ExecutionRecord& r) override { return noted.push_back(r.idempotency_key), true; }
+
+  int refused = 0;
+  std::vector<std::string> noted;
+};
+
+TEST(ExecutionsOnAFullDisk, WhatMustBeFoundAgainIsNotedWhereItCannotBeWritten) {
+  PollLoop loop;
+  FullHistory history;
+  auto executions = Executions::create({}, {}, history, loop, {});
+  JobSpec spec;
+  spec.argv = {"/bin/true"};
+  spec.idempotency_key = "once";
+  ASSERT_TRUE(executions->submit(std::move(spec)).ok());
+  EXPECT_EQ(history.refused, 1);
+  EXPECT_EQ(history.noted, std::vector<std::string>{"once"});
+}
 
 class ExecutionsAlone : public testing::Test {
  protected:

@@ -1,7 +1,6 @@
 #include "manager/job.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/archive.h"
 #include "base/json_write.h"
@@ -11,6 +10,7 @@
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
 #include "core/policy/validate.h"
+#include "manager/job_files.h"
 #include "manager/sources.h"
 
 namespace hotcell {
@@ -18,11 +18,14 @@ namespace {
 
 Error bad(std::string message) { return make_error(ErrorCode::kInvalid, std::move(message)); }
 
-constexpr std::size_t kMostFiles = 10'000, kMostWords = 100'000, kMostVariables = 10'000;
+constexpr std::size_t kMostWords = 10'000, kMostVariables = 1000;
+// The kernel's MAX_ARG_STRLEN for one string, and a bound of ours far below its ARG_MAX for all of them: past it no program would
+// start, which is a mistake of the request and no failure of ours.
+constexpr std::size_t kLongestWord = 128u << 10, kAllWords = 1u << 20;
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
-// A name below /work, exactly as it will be there.
+// A folder below /work or /tmp, exactly as it will be there.
 std::string name_problem(std::string_view name) {
   if (name.empty()) return "is empty";
   if (name.size() > 4096) return "is longer than 4096 bytes";
@@ -45,21 +48,21 @@ Result<void> check_words(const JobSpec& spec) {
   if (spec.argv.empty() && spec.language.empty()) return bad("code needs a language");
   if (!spec.argv.empty() && spec.argv[0].empty()) return bad("command is required");
   if (spec.argv.size() + spec.args.size() > kMostWords) return bad(cat("args: more than ", kMostWords));
+  std::size_t words = 0, variables = 0;
   for (const auto* list : {&spec.argv, &spec.args})
-    for (const auto& word : *list)
+    for (const auto& word : *list) {
       if (has_nul(word)) return bad("args: a NUL cannot be part of an argument");
+      words += word.size() + 1;
+      if (word.size() >= kLongestWord || words > kAllWords) return bad("args: too long; put the data into stdin or files");
+    }
   if (spec.env.size() > kMostVariables) return bad(cat("env: more than ", kMostVariables, " variables"));
   for (const auto& [name, value] : spec.env) {
     if (!is_env_name(name)) return bad(cat("env: ", quoted(name), " is not the name of a variable"));
     if (has_nul(value)) return bad(cat("env: the value of ", name, " holds a NUL"));
+    variables += name.size() + value.size() + 2;
+    if (name.size() + value.size() + 2 >= kLongestWord || variables > kAllWords) return bad("env: too long");
   }
-  if (spec.files.size() > kMostFiles) return bad(cat("files: more than ", kMostFiles));
-  std::set<std::string_view> seen;
-  for (const auto& f : spec.files) {
-    if (auto problem = name_problem(f.name); !problem.empty()) return bad(cat("files: ", quoted(f.name), " ", problem));
-    if (!seen.insert(f.name).second) return bad(cat("files: ", quoted(f.name), " is there twice"));
-  }
-  return {};
+  return check_files(spec.files);
 }
 
 // Inside the cell: below /work or /tmp, with names that mean what they say.

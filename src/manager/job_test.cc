@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/strings.h"
 #include "languages/plugins.h"
 
@@ -37,6 +39,37 @@ std::string limits(std::string language, std::string profile, LimitsPatch asked 
   auto job = make_job(std::move(spec), r);
   if (!job.ok()) return job.error().message;
   return cat(job.value().policy.limits.processes, " ", job.value().policy.limits.memory.n >> 20);
+}
+
+// The same at every door: what could not be started is a mistake of the request, and is told before anything runs.
+TEST(MakeJob, FilesArgumentsAndVariablesThatCannotBeAreRefused) {
+  auto why = [](const std::function<void(JobSpec&)>& change) {
+    JobSpec spec;
+    spec.argv = {"true"};
+    change(spec);
+    auto job = make_job(std::move(spec), rules());
+    if (job.ok()) return std::string();
+    EXPECT_EQ(job.error().code, ErrorCode::kInvalid);
+    return job.error().message;
+  };
+  auto files = [&](std::vector<std::string> names) {
+    return why([&](JobSpec& s) {
+      for (auto& name : names) s.files.push_back({std::move(name), "x", false});
+    });
+  };
+  EXPECT_EQ(files({"a", "b/c", ".gitignore", "con"}), "");
+  for (const char* name : {"../x", "/x", "a//b", ".", "", "a\nb"}) EXPECT_NE(files({name}), "") << name;
+  for (const char* name : {".git/config", "a/.GIT/x", ".hotcell", ".git /x"}) EXPECT_NE(files({name}).find("is a protected name"), std::string::npos) << name;
+  EXPECT_EQ(files({"a", "a"}), "files: \"a\" is there twice");
+  EXPECT_EQ(files({"a", "a/b"}), "files: \"a\" cannot be a file and a folder");
+  std::vector<std::string> many;
+  for (int i = 0; i <= 1000; ++i) many.push_back(cat("f", i));
+  EXPECT_EQ(files(many), "files has more than 1000 entries");
+  EXPECT_EQ(why([](JobSpec& s) { s.argv.emplace_back(127u << 10, 'a'); }), "");
+  EXPECT_EQ(why([](JobSpec& s) { s.argv.emplace_back(128u << 10, 'a'); }), "args: too long; put the data into stdin or files");
+  EXPECT_EQ(why([](JobSpec& s) { s.argv.resize(12, std::string(100u << 10, 'a')); }), "args: too long; put the data into stdin or files");
+  EXPECT_EQ(why([](JobSpec& s) { s.env["A"] = std::string(128u << 10, 'a'); }), "env: too long");
+  EXPECT_EQ(why([](JobSpec& s) { for (int i = 0; i <= 1000; ++i) s.env[cat("V", i)] = "x"; }), "env: more than 1000 variables");
 }
 
 TEST(RuntimeNeeds, AreRaisedWhereNobodyHasSaidOtherwise) {

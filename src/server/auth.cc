@@ -131,7 +131,7 @@ std::optional<Refusal> Authenticator::check_names(const Peer& peer, const HttpRe
     return refuse(400, "The Host is not a host name or address.", "bad_request");
   // No browser speaks to a Unix socket, and there clients write anything into Host.
   if (!peer.unix_socket && !is_own_host(host))
-    return refuse(403, "This server does not go by the name in the Host header; see allowed_hosts.", "host");
+    return refuse(403, "This server does not go by the name in the Host header; the key hosts of the configuration lists further ones.", "host");
   if (const auto origin = request.header("origin")) {
     if (!is_allowed_origin(*origin) && !is_own_host(host_of_origin(ascii_lower(*origin))))
       return refuse(403, "Requests from this origin are not allowed; the key origins of the configuration lists those that are.", "origin");

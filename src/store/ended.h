@@ -22,6 +22,9 @@ class Ended {
   static constexpr std::size_t kSlots = 256, kSlot = 16u << 10;
 
   static Result<Ended> open(int folder, std::vector<WholeExecution>& left);
+  // What is noted at this moment, for whoever reads beside a daemon, or after one that was killed. Read before the database it
+  // misses nothing: a note goes when its row is there.
+  static Result<std::vector<WholeExecution>> look(int folder);
 
   bool note(const ExecutionRecord& record, const ExecutionDetails& details);   // false: no room for it
   void forget(std::uint64_t number) { slots_.forget(number); }

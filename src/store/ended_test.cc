@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "store/history_reader.h"
@@ -149,6 +150,36 @@ TEST(History, WhatIsNotedIsWrittenInAMoment) {
   EXPECT_TRUE(left.empty());
 }
 
+// Beside a daemon, or after one that was killed: between the notes and the database nothing is missing.
+TEST(Ended, WhoeverLooksBesideTheDaemonFindsWhatWasTold) {
+  TestFolder folder;
+  auto fd = std::move(sys::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY)).value();
+  EXPECT_TRUE(Ended::look(fd.get()).value().empty());   // nobody has been here
+  auto history = open_history(folder);
+  auto reader = std::move(HistoryReader::open(folder.file())).value();
+  std::size_t notes = 0;
+  for (std::uint64_t n = 1; n <= 300; ++n) {
+    ASSERT_TRUE(history->announce(test_record(n)));
+    bool told = false;
+    history->end(ended_record(n), details_of(n), [&](Result<void> done) { told = done.ok(); });
+    ASSERT_TRUE(told);
+    const std::string id = cat("id-", n);
+    auto noted = Ended::look(fd.get()).value();
+    auto row = reader->find(id).value();
+    auto note = std::find_if(noted.begin(), noted.end(), [&](const auto& w) { return w.record.id == id; });
+    ASSERT_TRUE(row || note != noted.end()) << n;
+    if (note == noted.end()) continue;
+    ++notes;
+    EXPECT_EQ(note->record.status, RunStatus::kCompleted);
+    EXPECT_EQ(note->record.number, n);
+    EXPECT_EQ(note->details.result, details_of(n).result);
+  }
+  EXPECT_GT(notes, 0u) << "otherwise this shows nothing";
+  history->flush();
+  EXPECT_TRUE(Ended::look(fd.get()).value().empty());
+  EXPECT_EQ(reader->list({.limit = 500}).value().size(), 300u);
+}
+
 // A file may grow no further in the child, which is what a full disk is to SQLite.
 TEST(HistoryCrash, AFullDiskTakesNothingOfWhatWasTold) {
   for (bool comes_back : {true, false}) {
@@ -168,14 +199,23 @@ TEST(HistoryCrash, AFullDiskTakesNothingOfWhatWasTold) {
         history->announce(test_record(n));
         history->end(ended_record(n), {"", std::string(8000, 'x'), "", ""}, [&](Result<void> done) { told += done.ok() ? 1 : 0; });
       }
-      if (told != 39 || history->find("id-40").value()) return false;   // else the disk was not full
+      if (told != 39 || HistoryReader::open(folder.file()).value()->find("id-40").value()) return false;   // else the disk was not full
+      auto keyed = ended_record(41);
+      keyed.idempotency_key = "again";
+      history->announce(keyed);
+      history->end(keyed, {}, nullptr);
+      if (!history->find_key(keyed.client, "again").value() || history->find_key("another", "again").value()) return false;
+      // What was told is so: whoever asks by its id meanwhile finds it.
+      auto meanwhile = history->find("id-40").value();
+      if (!meanwhile || meanwhile->status != RunStatus::kCompleted || history->details("id-40").value().result.size() != 8000) return false;
       if (!comes_back) return true;
       limit.rlim_cur = before;
       ::setrlimit(RLIMIT_FSIZE, &limit);
       return history->find("id-40").value() && history->find("id-2").value();
     })) << comes_back;
     auto history = open_history(folder);
-    EXPECT_EQ(history->list({.status = "completed", .limit = 500}).value().size(), 40u) << comes_back;
+    EXPECT_EQ(history->list({.status = "completed", .limit = 500}).value().size(), 41u) << comes_back;
+    EXPECT_TRUE(history->find_key(ended_record(41).client, "again").value()) << comes_back;
     EXPECT_EQ(history->details("id-40").value().result, std::string(8000, 'x'));
   }
 }

@@ -82,15 +82,24 @@ class WriterHistory final : public History {
   std::uint64_t abandoned() const override { return rows_.abandoned(); }
   Result<std::optional<ExecutionRecord>> find(std::string_view id) override {
     settle();
-    return reader_->find(id);
+    auto row = reader_->find(id);
+    if (row.ok() && row.value()) return row;
+    if (auto note = noted([&](const ExecutionRecord& r) { return r.id == id; })) return std::optional(std::move(note->record));
+    return row;
   }
-  // Those with a key were begun first, and are here whether they have ended or not.
+  // Those with a key were begun first, and are here whether they have ended or not; or the disk was full, and their end is noted.
   Result<std::optional<ExecutionRecord>> find_key(std::string_view client, std::string_view key) override {
-    return reader_->find_key(client, key);
+    auto row = reader_->find_key(client, key);
+    if (row.ok() && row.value()) return row;
+    if (auto note = noted([&](const ExecutionRecord& r) { return r.client == client && r.idempotency_key == key; })) return std::optional(std::move(note->record));
+    return row;
   }
   Result<ExecutionDetails> details(std::string_view id) override {
     settle();
-    return reader_->details(id);
+    auto row = reader_->details(id);
+    if (row.ok()) return row;
+    if (auto note = noted([&](const ExecutionRecord& r) { return r.id == id; })) return std::move(note->details);
+    return row;
   }
   Result<std::vector<ExecutionRecord>> list(const HistoryQuery& query) override {
     settle();
@@ -145,6 +154,14 @@ class WriterHistory final : public History {
       if (ended_.size() == 0) return;
     }
     if (!write_now(nullptr)) flush();
+  }
+
+  // What was told has ended, and has no row although that was tried: the disk is full, or somebody else has the database.
+  template <typename Wanted>
+  std::optional<WholeExecution> noted(const Wanted& wanted) {
+    std::lock_guard lock(mutex_);
+    auto it = std::find_if(queue_.begin(), queue_.end(), [&](const Change& c) { return c.noted && wanted(c.record); });
+    return it == queue_.end() ? std::nullopt : std::optional(WholeExecution{it->record, it->details});
   }
 
   // What is noted, then `change`. False when somebody else is before us: what comes first must be written first.

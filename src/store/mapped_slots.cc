@@ -34,6 +34,24 @@ void wipe(char* slot, std::size_t size) {
   std::memset(slot + sizeof(Head), 0, size - sizeof(Head));
 }
 
+// The slots of a file that are not free: each is told, and what is in it when that can be something of ours. Nothing is believed,
+// and a slot that was given to another meanwhile is nothing.
+void read_slots(int file, std::size_t count, std::size_t size, std::size_t whole, const std::function<void(std::uint32_t)>& taken, const MappedSlots::Left& found) {
+  // Read, not looked at in place: a page that was never touched there is no page of ours.
+  std::string slot(size, '\0');
+  for (std::uint32_t i = 0; i < count && std::size_t{i} * size < whole; ++i) {
+    Head head, after;
+    const auto place = static_cast<off_t>(std::size_t{i} * size);
+    if (::pread(file, &head, sizeof head, place) != sizeof head) break;
+    if (head.taken == 0) continue;
+    taken(i);
+    if (head.taken != 1 || head.number == 0 || head.bytes > size - sizeof head) continue;
+    if (::pread(file, slot.data(), head.bytes, place + static_cast<off_t>(sizeof head)) != static_cast<ssize_t>(head.bytes)) continue;
+    if (::pread(file, &after, sizeof after, place) != sizeof after || after.taken != 1 || after.number != head.number) continue;
+    found(head.number, std::string_view(slot).substr(0, head.bytes));
+  }
+}
+
 }  // namespace
 
 MappedSlots::MappedSlots(char* slots, std::size_t count, std::size_t size) : slots_(slots), count_(count), size_(size) {
@@ -55,20 +73,16 @@ Result<MappedSlots> MappedSlots::open(int folder, const char* name, std::size_t 
   void* mapped = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return errno_error(name, errno);
   MappedSlots slots(static_cast<char*>(mapped), count, size);
-  // Read, not looked at in place: a page that was never touched there is no page of ours.
-  std::string slot(size, '\0');
-  for (std::uint32_t i = 0; i < count && std::size_t{i} * size < static_cast<std::size_t>(s.st_size); ++i) {
-    Head head;
-    const auto place = static_cast<off_t>(std::size_t{i} * size);
-    if (::pread(file.get(), &head, sizeof head, place) != sizeof head) break;
-    if (head.taken == 0) continue;
-    slots.left_.push_back(i);
-    // What is read back was written by a process that is not there any more: nothing is believed.
-    if (head.taken != 1 || head.number == 0 || head.bytes > size - sizeof head) continue;
-    if (::pread(file.get(), slot.data(), head.bytes, place + static_cast<off_t>(sizeof head)) != static_cast<ssize_t>(head.bytes)) continue;
-    left(head.number, std::string_view(slot).substr(0, head.bytes));
-  }
+  read_slots(file.get(), count, size, static_cast<std::size_t>(s.st_size), [&](std::uint32_t i) { slots.left_.push_back(i); }, left);
   return slots;
+}
+
+Result<void> MappedSlots::look(int folder, const char* name, std::size_t count, std::size_t size, const Left& found) {
+  auto file = sys::open_at(folder, name, O_RDONLY | O_NOFOLLOW);
+  if (!file.ok()) return file.error().err == ENOENT ? Result<void>() : Result<void>(std::move(file).error());
+  TRY_SET(struct stat s, sys::stat_fd(file.value().get(), name));
+  read_slots(file.value().get(), count, size, static_cast<std::size_t>(s.st_size), [](std::uint32_t) {}, found);
+  return {};
 }
 
 bool MappedSlots::put(std::uint64_t number, std::string_view bytes) {

@@ -17,6 +17,8 @@ class MappedSlots {
   using Left = std::function<void(std::uint64_t number, std::string_view bytes)>;
   // `folder` is the state folder's descriptor. `left` is told what an earlier process put there and never forgot.
   static Result<MappedSlots> open(int folder, const char* name, std::size_t count, std::size_t size, const Left& left);
+  // What is there now, read beside whoever has it open. Nothing when there is no such file.
+  static Result<void> look(int folder, const char* name, std::size_t count, std::size_t size, const Left& found);
   MappedSlots(MappedSlots&& other) noexcept;
   MappedSlots(const MappedSlots&) = delete;
   MappedSlots& operator=(const MappedSlots&) = delete;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -134,6 +135,15 @@ Result<std::optional<Reaped>> reap(int pid, bool block) {
   if (got < 0) return errno_error("wait4", errno);
   if (got == 0) return std::optional<Reaped>{};
   return std::optional<Reaped>{out};
+}
+
+void raise_open_files(rlim_t most) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) < 0) return;
+  most = std::min(most, files.rlim_max);
+  if (files.rlim_cur >= most) return;
+  files.rlim_cur = most;
+  ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 }  // namespace hotcell::sys

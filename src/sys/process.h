@@ -28,4 +28,9 @@ struct Reaped {
 };
 Result<std::optional<Reaped>> reap(int pid, bool block);
 
+// What a shell gives is often 1024 descriptors, and a cell takes a score of them here. For this process and those it starts; as far as
+// the hard limit goes, and no further than `most`: some programs go through all that there could be.
+constexpr rlim_t kEnoughFiles = 65536;
+void raise_open_files(rlim_t most = kEnoughFiles);
+
 }  // namespace hotcell::sys

@@ -1,19 +1,58 @@
 // What the daemon was told, and whether that is so.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "base/strings.h"
 #include "daemon/cells_fixture.h"
+#include "daemon/processes.h"
 #include "server/config/fields.h"
 #include "server/json/json_value.h"
 #include "support/cells.h"
 
 namespace hotcell::testing {
 namespace {
+
+// A login shell gives a thousand descriptors, of which a few dozen cells take all.
+class FewFiles : public DaemonFixture {
+ protected:
+  void SetUp() override {
+    record = false;
+    config = "queue:\n  running: 32\n";
+    struct rlimit own {};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
+    struct rlimit few = own;
+    few.rlim_cur = 256;
+    hard = own.rlim_max;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    DaemonFixture::SetUp();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &own), 0);
+  }
+  rlim_t hard = 0;
+};
+
+TEST_F(FewFiles, TheDaemonTakesAsManyAsItMayAndRunsWhatItIsAskedFor) {
+  struct rlimit theirs {};
+  const pid_t launcher = child_named(daemon_pid(), "hotcell-launch");
+  ASSERT_NE(launcher, 0);
+  ASSERT_EQ(::prlimit(launcher, RLIMIT_NOFILE, nullptr, &theirs), 0);
+  EXPECT_EQ(theirs.rlim_cur, std::min<rlim_t>(hard, 65536));
+  std::vector<std::future<HttpAnswer>> all;
+  for (int i = 0; i < 32; ++i)
+    all.push_back(std::async(std::launch::async, [this] { return send("POST", "/api/v1/sandbox/execute", R"({"command":"sleep","args":["1"]})"); }));
+  for (auto& one : all) {
+    auto answer = one.get();
+    EXPECT_EQ(field(answer.body, "status"), "completed") << answer.body;
+  }
+  // A cell has what its policy says, whatever the daemon has.
+  EXPECT_EQ(field(send("POST", "/api/v1/sandbox/execute", R"({"command":"sh","args":["-c","ulimit -Sn; ulimit -Hn"]})").body, "stdout"), "100\\n100\\n");
+}
 
 class Settings : public DaemonFixture {
  protected:

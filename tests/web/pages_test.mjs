@@ -32,6 +32,9 @@ for (const colorScheme of ['light', 'dark'])
         await shot(page, `${name}-${device}-${colorScheme}`);
         assert.ok((await wide(page)) <= 0, `${name} does not scroll sideways`);
         assert.equal(await page.locator('h1').count(), 1, `${name} has one headline`);
+        if (name !== 'execution' || device !== 'phone') continue;
+        const hidden = (e) => e.scrollWidth - e.clientWidth;
+        assert.ok((await page.locator('.s-events .scroll').evaluate(hidden)) <= 0, 'what an event says is there to be read');
       }
     });
 

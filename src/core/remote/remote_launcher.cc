@@ -32,7 +32,7 @@ class RemoteLauncherImpl final : public RemoteLauncher {
   }
 
   Result<RunId> start(const Policy& policy, Request request, Done done) override {
-    if (!connection_.open()) return gone();
+    if (!connected()) return gone();
     if (std::holds_alternative<StdinFd>(request.stdin_source))
       return make_error(ErrorCode::kUnsupported, "a remote launcher takes stdin as bytes");
     for (const auto& f : request.files)
@@ -57,18 +57,26 @@ class RemoteLauncherImpl final : public RemoteLauncher {
   }
 
   Result<void> step(std::chrono::milliseconds at_most) override {
+    // Looked at before what it said last is taken: with its end seen elsewhere, all of that is here by now, and no more will come. This
+    // connection's own end may be a moment away still, and whoever lets go of us before it must not take its runs along untold.
+    const bool over = *process_gone_;
     if (connection_.open()) {
       watch();
       epoll_event event;
       // Who does not want to wait has been told already that there is something, or finds out below.
-      int n = at_most.count() == 0 ? 0 : ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(at_most.count()));
+      int n = over || at_most.count() == 0 ? 0 : ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(at_most.count()));
       if (n < 0 && errno != EINTR) return errno_error("epoll_wait", errno);
       connection_.flush();
       while (auto packet = connection_.receive()) take(*std::move(packet));
       watch();
     }
+    if (over) connection_.close();
     if (!connection_.open()) fail_all();
     return {};
+  }
+  void give_up() override {
+    *process_gone_ = true;
+    step(std::chrono::milliseconds(0)).ignore("it closes whatever happens");
   }
 
   void cancel(RunId id) override { tell({Kind::kCancel, id}, {}); }

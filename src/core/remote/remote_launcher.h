@@ -23,6 +23,8 @@ class RemoteLauncher : public Launcher {
   // One more connection to the same launcher, for another thread.
   virtual Result<std::unique_ptr<RemoteLauncher>> connect() = 0;
   virtual bool connected() const = 0;   // false as soon as any connection to this process has seen its end
+  // For whoever lets go of it: what came is taken, and the runs that are left are told that it has stopped.
+  virtual void give_up() = 0;
 
   // Ends whatever runs under this id, started by any connection.
   virtual void cancel_id(std::string_view request_id) = 0;

@@ -17,7 +17,7 @@
 namespace hotcell::remote {
 namespace {
 
-constexpr std::size_t kMostReaders = 256, kMostConnections = 1024;
+constexpr std::size_t kMostReaders = 256, kMostConnections = 1024;   // or what as many runs as are allowed need
 constexpr auto kGather = std::chrono::milliseconds(5);  // news that come in drops are told together
 constexpr auto kUsageEvery = std::chrono::milliseconds(100);
 constexpr auto kStockEvery = std::chrono::milliseconds(200);
@@ -64,7 +64,7 @@ class ServiceImpl final : public Service {
   }
 
   Result<void> add(sys::Fd socket) override {
-    if (clients_.size() >= kMostConnections) return make_error(ErrorCode::kLimit, "too many connections to the launcher");
+    if (clients_.size() >= at_least(kMostConnections)) return make_error(ErrorCode::kLimit, "too many connections to the launcher");
     auto client = std::make_unique<Client>(std::move(socket));
     client->id = ++last_client_;
     epoll_event event{};
@@ -104,6 +104,10 @@ class ServiceImpl final : public Service {
   }
 
  private:
+  // A worker of the front's has three connections and a reader or two, and the ceiling is more than twice as many runs as there are
+  // workers (cli/serve.cc). One connection too many would be closed, which is the end of all to whoever is at its other end.
+  std::size_t at_least(std::size_t usual) const { return std::max<std::size_t>(usual, 2 * options_.ceiling.running); }
+
   int wait_ms() const {
     if (gathering_ == 0) return 1000;
     return static_cast<int>(kGather.count());
@@ -339,7 +343,7 @@ class ServiceImpl final : public Service {
       return answer(client, number, make_error(ErrorCode::kDenied, "more memory than a reader may have"));
     auto [program, argv] = reader(order);
     if (program.empty()) return answer(client, number, make_error(ErrorCode::kUnsupported, cat(argv[0], " is not installed")));
-    if (all >= kMostReaders) return answer(client, number, make_error(ErrorCode::kLimit, "the launcher starts no more readers"));
+    if (all >= at_least(kMostReaders)) return answer(client, number, make_error(ErrorCode::kLimit, "the launcher starts no more readers"));
     // What hotcell-tls is told comes in messages, the others read frames.
     auto child = sys::start_socket_child(program, std::move(argv), order.kind == ReaderKind::kTls ? SOCK_SEQPACKET : SOCK_STREAM);
     if (!child.ok()) return answer(client, number, std::move(child).error());

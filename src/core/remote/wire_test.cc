@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/strings.h"
 #include "core/remote/ceiling.h"
 #include "core/remote/connection.h"
 #include "core/remote/remote_launcher.h"
@@ -188,6 +189,49 @@ TEST(RemoteLauncherConnections, TheEndOfOneIsTheEndOfAll) {
   EXPECT_FALSE(second.value()->connected());
   EXPECT_FALSE(first.value()->connected());
   EXPECT_FALSE(first.value()->connect().ok());
+}
+
+// Between the ends of two connections of a dying process somebody may let go of the second: its runs must be told all the same.
+TEST(RemoteLauncherConnections, RunsAreToldWhenTheEndWasSeenElsewhere) {
+  auto ends = make_ends();
+  ASSERT_TRUE(ends.ok());
+  auto first = RemoteLauncher::open(std::move(ends.value().front));
+  ASSERT_TRUE(first.ok());
+  auto second = first.value()->connect();
+  ASSERT_TRUE(second.ok());
+  Connection other(std::move(ends.value().launcher));
+  auto taken = other.receive();
+  ASSERT_TRUE(taken);
+  std::vector<std::string> told;
+  Request request;
+  request.argv = {"/bin/true"};
+  auto start = [&](std::string name) {
+    return first.value()->start(default_policy(), request, [&told, name](RunId, Result<Report> report) { told.push_back(cat(name, report.ok() ? " ended" : " lost")); });
+  };
+  auto one = start("one"), two = start("two");
+  ASSERT_TRUE(one.ok() && two.ok());
+  DoneNews news;   // what was said before the end is heard
+  other.send({Kind::kDone, one.value()}, pack(news));
+  taken->fds.clear();
+  EXPECT_TRUE(second.value()->step(std::chrono::milliseconds(0)).ok());
+  ASSERT_TRUE(other.open());
+  EXPECT_TRUE(first.value()->step(std::chrono::milliseconds(0)).ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"one ended", "two lost"}));
+  EXPECT_FALSE(start("three").ok());
+}
+
+TEST(RemoteLauncherConnections, WhoeverLetsGoOfItTellsItsRuns) {
+  auto ends = make_ends();
+  ASSERT_TRUE(ends.ok());
+  auto launcher = RemoteLauncher::open(std::move(ends.value().front));
+  ASSERT_TRUE(launcher.ok());
+  bool told = false;
+  Request request;
+  request.argv = {"/bin/true"};
+  ASSERT_TRUE(launcher.value()->start(default_policy(), request, [&](RunId, Result<Report> report) { told = !report.ok(); }).ok());
+  launcher.value()->give_up();
+  EXPECT_TRUE(told);
+  EXPECT_FALSE(launcher.value()->connected());
 }
 
 }  // namespace

@@ -104,6 +104,9 @@ TEST_F(HttpLimits, WhatTwoReadersCouldReadDifferentlyIsRefused) {
       {"a chunk of no size", post + "Transfer-Encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n", 400},
       {"a chunk of a negative size", post + "Transfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n0\r\n\r\n", 400},
       {"a chunk beyond 64 bits", post + "Transfer-Encoding: chunked\r\n\r\n1ffffffffffffffff\r\nabc", 400},
+      {"a chunk whose head ends in LF", post + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n", 400},
+      {"a last chunk whose head ends in LF", post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\n\n", 400},
+      {"a chunk of line ends", post + "Transfer-Encoding: chunked\r\n\r\n5\r\n\na\n\nb\r\n1\r\n\n\r\n0\r\n\r\n", 200},
       {"a chunk without its end", post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcXX0\r\n\r\n", 400},
       {"a folded line", get + "X-A: 1\r\n X-B: 2\r\n\r\n", 400},
       {"a folded first line", "GET /hello HTTP/1.1\r\n Host: localhost\r\n\r\n", 400},
@@ -190,6 +193,7 @@ TEST_F(HttpLimits, BodiesHaveASize) {
   std::string chunks = post + "Transfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 200; ++i) chunks += "a\r\n0123456789\r\n";
   EXPECT_EQ(status_for(*server, chunks + "0\r\n\r\n"), 413);
+  EXPECT_EQ(status_for(*server, post + "Transfer-Encoding: chunked\r\n\r\n7fffffff\r\nx"), 413) << "of one that does not come";
   EXPECT_EQ(status_for(*server, post + "Transfer-Encoding: chunked\r\n\r\n1;" + std::string(100 << 10, 'e')), 400);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "base/strings.h"
 #include "server/http/target.h"
@@ -46,6 +47,7 @@ struct RequestParser::Impl {
   std::optional<http::request_parser<Body>> parser;
   std::size_t scanned = 0;  // of the head: what was looked at and is still there
   bool head_done = false;
+  bool body_begun = false;
 };
 
 namespace {
@@ -84,6 +86,14 @@ Scan scan_head(std::string_view bytes, std::size_t from) {
   return {};
 }
 
+constexpr const char* kBadChunk = "The request has a malformed chunk.";
+
+bool has_bare_lf(std::string_view bytes) {
+  for (std::size_t at = bytes.find('\n'); at != std::string_view::npos; at = bytes.find('\n', at + 1))
+    if (at == 0 || bytes[at - 1] != '\r') return true;
+  return false;
+}
+
 const char* sentence(http::error error) {
   switch (error) {
     case http::error::bad_method:
@@ -102,7 +112,7 @@ const char* sentence(http::error error) {
       return "The Transfer-Encoding is not understood, or stands beside Content-Length.";
     case http::error::bad_chunk:
     case http::error::bad_chunk_extension:
-      return "The request has a malformed chunk.";
+      return kBadChunk;
     default:
       return "The request is not valid HTTP.";
   }
@@ -121,6 +131,7 @@ void RequestParser::reset() {
   impl_->parser->body_limit(std::max(limits_.body_bytes, limits_.piecewise_bytes));
   impl_->scanned = 0;
   impl_->head_done = false;
+  impl_->body_begun = false;
   expects_continue_ = has_body_ = in_pieces_ = false;
   taken_ = 0;
   authority_.clear();
@@ -175,6 +186,8 @@ RequestParser::State RequestParser::feed(std::string_view bytes, std::size_t& co
   }
   if (parser.is_done()) return State::kDone;
   if (announced_too_much()) return State::kFailed;
+  // A chunk says how long it will be before it comes.
+  if (!std::exchange(impl_->body_begun, true)) parser.body_limit(most());
   parser.eager(true);
   // The end alone, "0 CR LF CR LF", has five bytes. Beast takes for granted that it never looks at the end with fewer,
   // which is not so when they come one by one.
@@ -192,7 +205,8 @@ RequestParser::State RequestParser::feed(std::string_view bytes, std::size_t& co
     bytes.remove_prefix(used);
     if (ec == http::error::need_more) {
       if (used > 0 && piece.size() < bytes.size() + used) continue;
-      if (bytes.size() >= limits_.header_bytes) return fail(400, "The request has a malformed chunk.");
+      // What is left is no content: a chunk's head or the trailer, whose lines end in CR LF.
+      if (bytes.size() >= limits_.header_bytes || (parser.chunked() && has_bare_lf(bytes))) return fail(400, kBadChunk);
       return State::kMore;
     }
     if (ec) return fail_by(ec.value(), {});

@@ -136,6 +136,17 @@ std::string words_for(Code code) {
   return code.message();
 }
 
+// The parser calls all of these the same.
+std::string what_is_wrong(std::string_view text, std::size_t at) {
+  if (text.starts_with("\xef\xbb\xbf")) return "it begins with a byte order mark";
+  if (at >= text.size()) return "it ends too early";
+  const auto c = static_cast<unsigned char>(text[at]);
+  if (c < 0x20) return "a control character in a string must be written as an escape";
+  std::size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return cat(quoted(text.substr(at, end - at)), " is not expected here");
+}
+
 }  // namespace
 
 const JsonValue* JsonValue::find(std::string_view name) const {
@@ -214,7 +225,8 @@ Result<JsonValue> parse_json(std::string_view text, JsonBounds bounds) {
   if (!code && read < text.size()) code = json::error::extra_data;
   if (code) {
     const std::string& failure = parser.handler().failure;
-    return make_error(ErrorCode::kInvalid, cat(place_of(text, read), ": ", failure.empty() ? words_for(code) : failure));
+    const std::string why = !failure.empty() ? failure : code == json::error::syntax ? what_is_wrong(text, read) : words_for(code);
+    return make_error(ErrorCode::kInvalid, cat(place_of(text, read), ": ", why));
   }
   return std::move(parser.handler().result);
 }

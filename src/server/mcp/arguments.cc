@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
-#include "manager/job.h"
+#include "manager/job_files.h"
 #include "server/json/base64_decode.h"
 
 namespace hotcell::server::mcp {
@@ -36,6 +36,13 @@ std::string Arguments::string(std::string_view name) {
   if (value == nullptr) return {};
   if (value->string() != nullptr) return *value->string();
   wrong(name, "a string", *value);
+  return {};
+}
+
+std::string Arguments::choice(std::string_view name, std::initializer_list<std::string_view> words) {
+  std::string said = string(name);
+  if (said.empty() || std::find(words.begin(), words.end(), said) != words.end()) return said;
+  mistake(cat(name, ": there is no ", quoted(said), did_you_mean(said, {words.begin(), words.size()})));
   return {};
 }
 
@@ -124,6 +131,7 @@ std::vector<JobFile> Arguments::files(std::string_view name) {
   } else {
     wrong(name, "an object or an array", *value);
   }
+  if (auto fits = check_files(out); !fits.ok()) mistake(fits.error().message);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // The arguments of a tool call, read one by one. The first mistake is kept; whoever reads asks for it once, at the end.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ class Arguments {
   explicit Arguments(const JsonValue& object) : object_(object) {}
 
   std::string string(std::string_view name);                         // empty when it is not there
+  std::string choice(std::string_view name, std::initializer_list<std::string_view> words);   // empty when it is not there
   std::optional<bool> boolean(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t least, std::int64_t most);
   std::vector<std::string> strings(std::string_view name);

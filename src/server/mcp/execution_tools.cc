@@ -88,9 +88,10 @@ void get_execution(const CallPtr& call) {
 void list_executions(const CallPtr& call) {
   Arguments a(call->arguments());
   HistoryQuery query;
-  query.status = a.string("status");
+  query.status = a.choice("status", {"pending", "running", "completed", "failed", "timeout", "killed"});
   query.language = a.string("language");
-  query.exit_reason = a.string("exit_reason");
+  query.exit_reason = a.choice("exit_reason", {"exited", "signal", "timeout_wall", "timeout_cpu", "memory", "output", "processes", "disk", "policy",
+                                               "cancelled", "sandbox_error", "compile_error", "verification"});
   query.text = a.string("text");
   query.limit = static_cast<std::size_t>(a.integer("limit", 1, 100).value_or(20));
   query.before = static_cast<std::uint64_t>(a.integer("before", 1, INT64_MAX).value_or(0));

@@ -15,8 +15,6 @@ Result<LimitsPatch> limits_from_json(const JsonValue& limits);
 // {"name": "text"} or [{"name","content","encoding","executable"}].
 Result<std::vector<JobFile>> files_from_json(const JsonValue& files);
 
-// Relative, inside the workspace whatever is there already, and nothing a tool would run by itself.
-Result<void> check_file_name(std::string_view name);
 // A path inside the cell: "" for the default, relative names are below /work.
 Result<std::string> work_dir_from(std::string_view said);
 // allow_domains and block_domains: what the proxy may reach, within the configuration.

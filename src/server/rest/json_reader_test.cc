@@ -36,6 +36,17 @@ TEST(JsonValue, ADuplicateKeyIsRefusedByName) {
   EXPECT_NE(why(R"({"command":"id","x":{"a":1,"b":2,"a":3}})").find("\"a\" is there twice"), std::string::npos);
 }
 
+TEST(JsonValue, WhatIsNoJsonIsSaidWithItsPlace) {
+  EXPECT_EQ(why("{\"a\":1,}"), "line 1, column 8: \"}\" is not expected here");
+  EXPECT_EQ(why("{'a':1}"), "line 1, column 2: \"'\" is not expected here");
+  EXPECT_EQ(why("{\"a\":\n NaN}"), "line 2, column 2: \"N\" is not expected here");
+  EXPECT_EQ(why("{\"a\":\"x\ty\"}"), "line 1, column 8: a control character in a string must be written as an escape");
+  EXPECT_EQ(why("\xef\xbb\xbf{}"), "line 1, column 1: it begins with a byte order mark");
+  EXPECT_EQ(why("{\"a\":é}"), "line 1, column 6: \"é\" is not expected here");
+  EXPECT_EQ(why(""), "line 1, column 1: it ends too early");
+  EXPECT_EQ(why("{\"a\":1"), "line 1, column 7: it ends too early");
+}
+
 TEST(JsonValue, DepthIsBoundedWithoutAStackOverflow) {
   EXPECT_EQ(why(std::string(30, '[') + std::string(30, ']')), "");
   EXPECT_NE(why(std::string(100'000, '[')).find("nested too deeply"), std::string::npos);

@@ -52,6 +52,17 @@ bool takes_anything(std::string_view pattern) {
   return pattern.starts_with("/api/v1/sandbox/") && pattern != "/api/v1/sandbox/execute";
 }
 
+// Of two values one would be taken and the other dropped, and whoever stands between us and the client may take the other one.
+constexpr std::string_view kSeveralTimes = "label";
+
+std::optional<Error> twice(const HttpRequest& request) {
+  const auto& all = request.query;
+  for (auto one = all.begin(); one != all.end(); ++one)
+    if (one->first != kSeveralTimes && std::any_of(all.begin(), one, [&](const auto& before) { return before.first == one->first; }))
+      return make_error(ErrorCode::kInvalid, cat("the query parameter ", quoted(one->first), " is there twice"));
+  return std::nullopt;
+}
+
 std::optional<Error> unknown_name(const HttpRequest& request, std::span<const std::string_view> names) {
   for (const auto& [name, value] : request.query) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
@@ -79,6 +90,7 @@ Handler with_known_query(std::string_view method, std::string_view pattern, Hand
   return [names = *names, handler = std::move(handler)](ExchangePtr exchange) {
     if (exchange->request().query.empty()) return handler(std::move(exchange));
     if (auto unknown = unknown_name(exchange->request(), names)) return exchange->respond(error_answer(*unknown));
+    if (auto wrong = twice(exchange->request())) return exchange->respond(error_answer(*wrong));
     handler(std::move(exchange));
   };
 }

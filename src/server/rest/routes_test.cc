@@ -306,6 +306,11 @@ TEST(Query, ANameThatNobodyReadsIsSaidWithTheNearest) {
   EXPECT_EQ(message_of(world.send("GET", "/api/v1/audit?limit=3&colour=red")), "unknown query parameter \"colour\"; there is limit and before");
   EXPECT_EQ(message_of(world.send("GET", "/api/v1/stats?limit=3")), "unknown query parameter \"limit\"; this path has none");
   EXPECT_EQ(status_of(world.send("GET", "/api/v1/audit?limit=3")), 200) << "the control";
+  // Which of two was meant nobody can know.
+  for (const char* path : {"/api/v1/audit?limit=3&limit=4", "/api/v1/audit?limit=3&limit=3", "/api/v1/executions?limit=3&status=failed&limit=5"})
+    EXPECT_EQ(message_of(world.send("GET", path)), "the query parameter \"limit\" is there twice") << path;
+  EXPECT_EQ(status_of(world.send("POST", "/api/v1/sandbox/execute?wait=true&wait=false", R"({"command":"id"})")), 400);
+  EXPECT_EQ(world.executions.specs.size(), 0U);
   // What others' clients, probes and scrapers send is their own business.
   for (const char* path : {"/api/v1/sandbox/info?t=1", "/health?probe=lb", "/metrics?name[]=up", "/version?x", "/healthz?x=1", "/profile?x=1", "/docs?x=1"})
     EXPECT_EQ(status_of(world.send("GET", path)), 200) << path;

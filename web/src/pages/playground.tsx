@@ -155,7 +155,13 @@ export function PlaygroundPage() {
             log={log}
             id={run?.id || undefined}
             running={busy}
-            idle={run === null ? 'Run something and its output appears here as it is written.' : undefined}
+            idle={
+              run === null
+                ? 'Run something and its output appears here as it is written.'
+                : run.error && !run.id
+                  ? 'Nothing was run.'
+                  : undefined
+            }
           />
           {run?.result?.outputs && run.result.outputs.length > 0 && <Rich outputs={run.result.outputs} />}
           <Share d={d} />
