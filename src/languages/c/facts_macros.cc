@@ -52,12 +52,23 @@ std::vector<Token> substitute(const Macro& m, const std::vector<std::vector<Toke
     std::size_t index = static_cast<std::size_t>(p - m.params.begin());
     std::size_t last = *p == "..." ? given.size() : std::min(index + 1, given.size());
     if (quote) ++i;
+    // , ## __VA_ARGS__: the comma goes when nothing was given.
+    bool comma = *p == "..." && !quote && out.size() >= 2 && out.back().text == "##" && out[out.size() - 2].text == ",";
+    if (comma) out.pop_back();
+    if (comma && (index >= last || (last == index + 1 && given[index].empty()))) out.pop_back();
     std::string text = "\"";
     for (std::size_t k = index; k < last; ++k) {
       if (!quote && k > index) out.push_back({TokenKind::kPunct, ",", false});
       for (const Token& a : given[k]) {
-        if (quote) text += a.text;
-        else out.push_back(a);
+        if (!quote) {
+          out.push_back(a);
+          continue;
+        }
+        if (a.spaced && text.size() > 1) text += ' ';
+        for (char c : a.text) {
+          if (a.kind != TokenKind::kWord && (c == '"' || c == '\\')) text += '\\';
+          text += c;
+        }
       }
     }
     if (quote) out.push_back({TokenKind::kString, text + "\"", false});
@@ -92,6 +103,15 @@ void Macros::define(std::string_view rest) {
   m.pastes = pastes(m);
   if (it == macros_.end() || (m.pastes && !it->second.pastes)) macros_[name] = std::move(m);
 }
+
+void Macros::redefine(std::string_view rest) {
+  std::size_t end = 0;
+  while (end < rest.size() && is_word_char(rest[end])) ++end;
+  forget(rest.substr(0, end));
+  define(rest);
+}
+
+void Macros::forget(std::string_view name) { macros_.erase(std::string(name)); }
 
 void Macros::finish() {
   bool changed = true;
@@ -151,11 +171,15 @@ std::vector<Token> Macros::expand(std::vector<Token> in) {
     for (Token& r : replacement)
       if (r.text == t.text) r.hidden = true;
     budget_ -= static_cast<int>(replacement.size() + in.size() - after) + 1;
-    if (replacement.size() + in.size() - after > kMostTokens) break;
+    if (replacement.size() + in.size() - after > kMostTokens) {
+      cut_ = true;
+      break;
+    }
     replacement.insert(replacement.end(), in.begin() + static_cast<std::ptrdiff_t>(after), in.end());
     in = std::move(replacement);
     i = 0;
   }
+  cut_ |= i < in.size();
   for (; i < in.size() && out.size() < kMostTokens; ++i) out.push_back(in[i]);
   return out;
 }
