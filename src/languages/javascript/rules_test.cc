@@ -105,6 +105,8 @@ const char* const kHostile[] = {
     "function f(a = require('child_process')) {} f()",
     "label: { require('child_process') }",
     "execa.execa; require('execa')('id')",
+    "new (class extends Function {})('return process')()",
+    "require('cluster').setupPrimary({exec: '/bin/sh', args: ['-c', 'id']}); require('cluster').fork()",
 };
 
 TEST(JavascriptRules, HostileProgramsAreErrorsAtEveryLevel) {

@@ -257,7 +257,7 @@ Values Evaluator::member(const Value& object, const std::string& name, int depth
     }
     case Kind::kObject: {
       if (object.text == "pathlib.Path") {
-        if (auto made = fold_path_method(name, object, {}, depth); made && (name == "parent" || name == "name"))
+        if (auto made = fold_path_method(name, object, {}, depth); made && (name == "parent" || name == "name" || name == "path"))
           return *made;
       }
       Value v = name_value(object.text + "." + name);
