@@ -8,7 +8,8 @@
 namespace hotcell::c {
 namespace {
 
-constexpr std::size_t kMostVariants = 8, kMostArguments = 64 * 1024, kMostTokens = 2048, kMostNesting = 64;
+constexpr std::size_t kMostVariants = 8, kMostArguments = 64 * 1024, kMostTokens = 2048, kMostNesting = 64,
+                      kMostLooked = 64 * 1024 * 1024;
 constexpr int kNone = -1;
 
 // Words the grammars take for names, and calls that are given a type.
@@ -44,8 +45,9 @@ std::size_t skip_spaces(std::string_view s, std::size_t i) {
   return i;
 }
 
-// The place after what closes the bracket at `open`; npos when nothing does.
-std::size_t close_of(std::string_view s, std::size_t open) {
+// The place after what closes the bracket at `open`; npos when nothing does within `most` bytes.
+std::size_t close_of(std::string_view s, std::size_t open, std::size_t most) {
+  s = s.substr(0, std::min(s.size(), open + most));
   int depth = 0;
   for (std::size_t i = open; i < s.size();) {
     if (std::size_t after = skip_inert(s, i); after > i) {
@@ -199,7 +201,7 @@ class Expander {
         if (d.name == "define") macros_.redefine(d.rest);
         else macros_.forget(trim(d.rest));
       }
-      if (out_.text.size() > most || macros_.exhausted()) return std::nullopt;
+      if (failed_ || out_.text.size() > most || macros_.exhausted()) return std::nullopt;
       std::size_t after = skip_inert(s_, i);
       if (after == i && is_word_char(s_[i])) {
         after = word_end(i);
@@ -212,7 +214,8 @@ class Expander {
       i = std::max(after, i + 1);
     }
     out_.origin.push_back(in_.text.origin.back());
-    return failed_ || macros_.exhausted() ? std::nullopt : std::optional(std::move(out_));
+    if (failed_ || macros_.exhausted()) return std::nullopt;
+    return std::move(out_);
   }
 
  private:
@@ -237,8 +240,10 @@ class Expander {
     if (m->function && !called) return i;
     // A name that stands for a function-like macro takes what follows it, too.
     if (m->function || (called && ends_in_function(*m))) {
-      close = close_of(s_, open);
-      if (close == s_.npos || close - i > kMostArguments) return i;
+      close = close_of(s_, open, kMostArguments);
+      looked_ += close == s_.npos ? kMostArguments : close - open;
+      failed_ |= looked_ > kMostLooked;
+      if (close == s_.npos) return i;
     }
     auto tokens = tokens_of(s_.substr(i, close - i), kMostTokens);
     failed_ |= tokens.size() >= kMostTokens;
@@ -266,6 +271,7 @@ class Expander {
   std::string_view s_;
   Macros macros_;
   MappedText out_;
+  std::size_t looked_ = 0;  // for the ends of arguments
   bool failed_ = false;
 };
 
@@ -299,12 +305,13 @@ void say_otherwise(std::string& s, bool cpp) {
       } else if (cpp && word == "typeid") {  // takes what sizeof takes, and does as little
         s.replace(i, 6, "sizeof");
       } else if (word == "__attribute__" && next < s.size() && s[next] == '(') {
-        std::size_t close = close_of(s, next);
-        if (close != s.npos && close - i < 256 && is_harmless(std::string_view(s).substr(i, close - i)))
+        std::size_t close = close_of(s, next, 256);
+        if (close != s.npos && is_harmless(std::string_view(s).substr(i, close - i)))
           s.replace(i, close - i, close - i, ' ');
       } else if (word == "case") {
-        std::size_t colon = std::min(s.find_first_of(":;{}", end), s.size()), dots = s.find("...", end);
-        if (dots < colon) s.replace(dots, 3, " + ");
+        std::string_view label = std::string_view(s).substr(end, 256);
+        std::size_t dots = label.substr(0, label.find_first_of(":;{}")).find("...");
+        if (dots != label.npos) s.replace(end + dots, 3, " + ");
       }
       i = end;
       continue;
@@ -312,7 +319,7 @@ void say_otherwise(std::string& s, bool cpp) {
     if (s[i] == '(' || s[i] == '{' || s[i] == '[') open += s[i];
     if ((s[i] == ')' || s[i] == '}' || s[i] == ']') && !open.empty()) open.pop_back();
     if (cpp && s[i] == '=' && open.ends_with('(')) {
-      std::size_t brace = skip_spaces(s, i + 1), close = brace < s.size() && s[brace] == '{' ? close_of(s, brace) : s.npos;
+      std::size_t brace = skip_spaces(s, i + 1), close = brace < s.size() && s[brace] == '{' ? close_of(s, brace, 4096) : s.npos;
       std::size_t next = close == s.npos ? s.npos : skip_spaces(s, close);
       if (next < s.size() && (s[next] == ',' || s[next] == ')')) {
         const bool empty = skip_spaces(s, brace + 1) == close - 1;

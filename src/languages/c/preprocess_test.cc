@@ -61,6 +61,9 @@ TEST(Preprocess, BombsAreGivenUp) {
     bomb += "\n";
   }
   EXPECT_EQ(read_as(bomb + "A8"), "(nothing)");
+  std::string open = "#define F(a) a\n";
+  for (int i = 0; i < 100'000; ++i) open += "F(";
+  EXPECT_EQ(read_as(open), "(nothing)");
   EXPECT_EQ(read_as("#define f printf\n#pragma push_macro(\"f\")\nf"), "(nothing)");
 }
 
