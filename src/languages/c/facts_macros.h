@@ -33,7 +33,7 @@ class Macros {
  private:
   bool append_string(std::string_view name, std::string& out, int& steps, int depth) const;
   std::unordered_map<std::string, Macro> macros_;
-  int budget_ = 200'000;
+  int budget_ = 200'000, nesting_ = 0;
   bool cut_ = false;
 };
 

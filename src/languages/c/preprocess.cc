@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMostVariants = 8, kMostArguments = 64 * 1024, kMostTokens = 2048, kMostNesting = 64,
                       kMostLooked = 64 * 1024 * 1024;
+constexpr int kMostRounds = 16;
 constexpr int kNone = -1;
 
 // Words the grammars take for names, and calls that are given a type.
@@ -235,22 +236,29 @@ class Expander {
   std::size_t replace(std::size_t i, std::size_t end) {
     const Macro* m = macros_.find(s_.substr(i, end - i));
     if (m == nullptr) return i;
-    std::size_t open = skip_spaces(s_, end), close = end;
-    const bool called = open < s_.size() && s_[open] == '(';
-    if (m->function && !called) return i;
-    // A name that stands for a function-like macro takes what follows it, too.
-    if (m->function || (called && ends_in_function(*m))) {
-      close = close_of(s_, open, kMostArguments);
-      looked_ += close == s_.npos ? kMostArguments : close - open;
-      failed_ |= looked_ > kMostLooked;
-      if (close == s_.npos) return i;
+    std::size_t close = end;
+    std::vector<Token> made;
+    // What a name stands for may be a name that takes what follows it, again and again.
+    for (int round = 0;; ++round) {
+      const bool function = round == 0 ? m->function : ends_in_function(made);
+      std::size_t open = skip_spaces(s_, close);
+      const bool called = open < s_.size() && s_[open] == '(';
+      if (round == 0 && function && !called) return i;
+      if (round > 0 && !(function && called)) break;
+      if (function) {
+        std::size_t after = close_of(s_, open, kMostArguments);
+        looked_ += after == s_.npos ? kMostArguments : after - open;
+        failed_ |= after == s_.npos || looked_ > kMostLooked || round > kMostRounds;
+        if (failed_) return i;
+        close = after;
+      }
+      auto tokens = tokens_of(s_.substr(i, close - i), kMostTokens);
+      failed_ |= tokens.size() >= kMostTokens;
+      made = macros_.expand(std::move(tokens));
+      failed_ |= made.size() >= kMostTokens;
     }
-    auto tokens = tokens_of(s_.substr(i, close - i), kMostTokens);
-    failed_ |= tokens.size() >= kMostTokens;
     put(' ', i);
     std::string_view before = " ";
-    auto made = macros_.expand(std::move(tokens));
-    failed_ |= made.size() >= kMostTokens;
     for (const Token& t : made) {
       if (t.text.empty()) continue;
       if (t.spaced || (is_word_char(before.back()) && is_word_char(t.text[0]))) put(' ', i);
@@ -261,9 +269,8 @@ class Expander {
     return close;
   }
 
-  bool ends_in_function(const Macro& m) const {
-    if (m.body.empty()) return false;
-    const Macro* last = macros_.find(m.body.back().text);
+  bool ends_in_function(const std::vector<Token>& made) const {
+    const Macro* last = made.empty() || made.back().hidden ? nullptr : macros_.find(made.back().text);
     return last != nullptr && last->function;
   }
 

@@ -29,6 +29,10 @@ TEST(Preprocess, MacrosAreReplacedAsTheyStandAtThatPlace) {
   EXPECT_EQ(read_as("#define F(x) G(x)\n#define G(x) [x]\nF((1, 2)) F;"), "[(1,2)]F;");
   EXPECT_EQ(read_as("#define E F\n#define F(x) <x>\nE(1);"), "<1>;");
   EXPECT_EQ(read_as("#define C(a, b) a##b\nC(sys, tem)"), "system");
+  EXPECT_EQ(read_as("#define K(a, b) a##b\n#define J(a, b) K(a, b)\nJ(J(sy, st), em) J(J(sy, stem), )"), "systemsystem");
+  EXPECT_EQ(read_as("#define K(a, b) a##b c\n#define c sys\nK(c, c)"), "ccsys");
+  EXPECT_EQ(read_as("#define E D\n#define D F\n#define F(x) sys##x\nE (tem);"), "system;");
+  EXPECT_EQ(read_as("#define G() F\n#define F(x) H\n#define H(x) sys##x\nG()(1)(tem)(2)"), "system(2)");
   EXPECT_EQ(read_as("#define S(x) #x\nS(a \"b\\n\");"), "\"a\\\"b\\\\n\\\"\";");
   EXPECT_EQ(read_as("#define P(f, ...) p(f, ##__VA_ARGS__)\nP(1);P(1, 2);"), "p(1);p(1,2);");
   EXPECT_EQ(read_as("#define A x->y += a == b\nA;"), "x->y+=a==b;");
