@@ -152,20 +152,23 @@ class Verify {
     auto parsed = parse_best(analyser, r_.file, moved ? java->text() : r_.source);
     if (!parsed.ok()) return refuse(parsed.error().message);
     const SyntaxTree& tree = parsed.value();
-    auto facts = analyser.facts(tree);
+    std::optional<std::vector<Fact>> preprocessed;
+    if (tree.has_error() && (analyser.grammar == Grammar::kC || analyser.grammar == Grammar::kCpp))
+      preprocessed = c_facts_preprocessed(tree);
+    auto facts = preprocessed ? std::move(*preprocessed) : analyser.facts(tree);
     std::optional<SourceText> original;
     if (moved) {
       original.emplace(std::move(r_.source));
       for (Fact& f : facts) f.begin = java->at(f.begin);
     }
     const SourceText& source = moved ? *original : tree.source();
-    if (tree.has_error()) {
+    if (tree.has_error() && !preprocessed) {
       std::uint32_t begin = tree[tree.first_error()].begin;
       refuse_at(source, {describe_error(tree), moved ? java->at(begin) : begin});
     }
     judge_facts(source, facts, analyser.language);
-    // Where escapes were decoded, lines are not what they were: there the text itself is looked at.
-    add_patterns(source, moved ? std::string(source.text()) : code_only(tree));
+    // Where escapes were decoded or macros replaced, lines are not what they were: there the text itself is looked at.
+    add_patterns(source, moved || preprocessed ? std::string(source.text()) : code_only(tree));
   }
 
   std::string describe_error(const SyntaxTree& tree) const {

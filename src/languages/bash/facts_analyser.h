@@ -218,6 +218,9 @@ std::string base_name(std::string_view path);
 std::string joined(std::span<const Field> words);
 bool one_of(std::string_view word, std::string_view list);  // list: words with one space between and around
 
+// facts_looks.cc: `docker ps`, `mount`, `crontab -l`: the command shows something and changes nothing.
+bool only_looks(const std::string& name, std::span<const Field> words);
+
 // facts_tables.cc
 bool is_shell(std::string_view name);
 bool is_interpreter(std::string_view name);

@@ -8,6 +8,11 @@ namespace {
 
 const char* const kScripts[] = {
     "rm -rf /tmp/x",
+    "find /tmp -name 'build-*' -mtime +1 -delete",
+    "mount | grep work\ndmesg | tail -5\nsysctl -n kernel.ostype\nswapon -s\nfdisk -l",
+    "systemctl status nginx\nsystemctl is-active nginx && echo up\nservice ssh status",
+    "crontab -l | grep backup\niptables -L -n\nnft list ruleset\nlxc list",
+    "docker ps -a --format '{{.Names}}'\ndocker logs web | tail\nkubectl get pods -n web\ndocker --version\nchroot --help",
     "rm -rf build",
     "echo mkfs",
     "echo \"rm -rf /\"",

@@ -131,7 +131,8 @@ void Analyser::run_command(Args words, Call c) {
   std::string detail = joined(words);
   if (words[0].known && !name.empty() && words[0].text != name)
     detail = cat(name, std::string_view(detail).substr(std::min(detail.size(), words[0].text.size())));
-  say(FactKind::kCommand, name.empty() ? std::string(kUnknown) : name, std::move(detail), c.at);
+  std::string said = name.empty() ? std::string(kUnknown) : only_looks(name, words) ? cat("looks:", name) : name;
+  say(FactKind::kCommand, std::move(said), std::move(detail), c.at);
   if (name.empty()) {
     runs_command(std::string(kUnknown), words[0].text, c);
     return run_without_unset(words, c);
@@ -314,10 +315,12 @@ void Analyser::find(Args words, const Call& c) {
        ++i)
     if (!words[i].text.starts_with('-')) roots.push_back(words[i]);
   if (roots.empty()) roots.emplace_back().text = ".";
-  bool deletes = false;
+  bool deletes = false, by_name = false;
   for (; i < words.size(); ++i) {
     const std::string& w = words[i].text;
     if (w == "-delete") deletes = true;
+    if (one_of(w, " -name -iname -path -regex ") && i + 1 < words.size())
+      by_name |= words[i + 1].text.find_first_not_of(".*?/") != std::string::npos;
     if ((w == "-fprint" || w == "-fprintf" || w == "-fls" || w == "-fprint0") && i + 1 < words.size())
       write_path(words[i + 1], c);
     if (!one_of(w, " -exec -execdir -ok -okdir -x -X --exec --exec-batch ")) continue;
@@ -344,7 +347,10 @@ void Analyser::find(Args words, const Call& c) {
     i = end;
   }
   if (deletes)
-    for (const Field& r : roots) recursive("recursive-delete", r, c);
+    for (Field r : roots) {
+      if (by_name && one_of(r.text, " /tmp /tmp/ /var/tmp /var/tmp/ ")) r.text += "/named";  // some files of it
+      recursive("recursive-delete", r, c);
+    }
 }
 
 void Analyser::xargs(Args words, const Call& c) {

@@ -1,9 +1,13 @@
 // C and C++: directives from the text itself (facts_text.cc), names and calls from the tree.
+#include <set>
+#include <tuple>
+
 #include "base/strings.h"
 #include "languages/analysers.h"
 #include "languages/c/facts_directives.h"
 #include "languages/c/facts_names.h"
 #include "languages/c/facts_walk.h"
+#include "languages/c/preprocess.h"
 #include "languages/lone_return.h"
 
 namespace hotcell::c {
@@ -297,6 +301,38 @@ std::vector<Fact> c_facts(const SyntaxTree& tree) {
   for (Fact& f : inner.take()) facts.add(f.kind, std::move(f.name), std::move(f.detail), f.begin, f.end);
   if (joined.value().has_error())
     facts.add(FactKind::kUnreadable, "lines are joined in a way that cannot be followed", "", 0, 0);
+  return facts.take();
+}
+
+std::optional<std::vector<Fact>> c_facts_preprocessed(const SyntaxTree& tree) {
+  using namespace c;
+  FactList facts;
+  bool joins_token = false;
+  MappedText text = join_lines(tree.text(), joins_token);
+  Scan scan = scan_text(text.text);
+  if (scan.has_digraph) {
+    replace_digraphs(text);
+    scan = scan_text(text.text);
+  }
+  const bool cpp = parses_as_cpp(tree);
+  auto texts = preprocessed(text, cpp);
+  if (!texts) return std::nullopt;
+  Macros macros, none;
+  see_bidi(text.text, facts);
+  see_directives(scan, macros, facts);
+  facts.move_origins(text);
+  see_lone_return(tree.text(), facts);
+  std::set<std::tuple<FactKind, std::uint32_t, std::string, std::string>> seen;  // what stands in several of the texts
+  for (MappedText& each : *texts) {
+    auto parsed = parse_source(cpp ? Grammar::kCpp : Grammar::kC, each.text);
+    if (!parsed.ok() || parsed.value().has_error()) return std::nullopt;
+    FactList inner;
+    Walk(parsed.value(), none, inner).run();
+    inner.move_origins(each);
+    for (Fact& f : inner.take())
+      if (seen.emplace(f.kind, f.begin, f.name, f.detail).second)
+        facts.add(f.kind, std::move(f.name), std::move(f.detail), f.begin, f.end);
+  }
   return facts.take();
 }
 

@@ -6,18 +6,22 @@ namespace hotcell::c {
 namespace {
 
 constexpr std::size_t kMostTokens = 2048;
+constexpr int kMostNesting = 32;
 
 std::vector<Token> paste(std::vector<Token> in) {
   std::vector<Token> out;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i].text == "##" && in[i].kind == TokenKind::kPunct && !out.empty() && i + 1 < in.size()) {
-      out.back().text += in[++i].text;
+      ++i;
+      if (out.back().text.empty()) out.back().kind = in[i].kind;  // an argument that was not given
+      out.back().text += in[i].text;
       out.back().hidden = false;
       if (out.back().text.size() > kMaxConstant) return {};
     } else {
       out.push_back(std::move(in[i]));
     }
   }
+  std::erase_if(out, [](const Token& t) { return t.text.empty(); });
   return out;
 }
 
@@ -38,7 +42,9 @@ bool read_arguments(const std::vector<Token>& in, std::size_t& i, std::vector<st
   return false;
 }
 
-std::vector<Token> substitute(const Macro& m, const std::vector<std::vector<Token>>& given) {
+// `raw`: the arguments as they stand, for # and ##; `expanded`: what they become by themselves.
+std::vector<Token> substitute(const Macro& m, std::string_view name, const std::vector<std::vector<Token>>& raw,
+                              const std::vector<std::vector<Token>>& expanded) {
   std::vector<Token> out;
   for (std::size_t i = 0; i < m.body.size() && out.size() < kMostTokens; ++i) {
     const Token& t = m.body[i];
@@ -47,20 +53,36 @@ std::vector<Token> substitute(const Macro& m, const std::vector<std::vector<Toke
     auto p = std::find(m.params.begin(), m.params.end(), word.text == "__VA_ARGS__" ? "..." : word.text);
     if (word.kind != TokenKind::kWord || p == m.params.end()) {
       out.push_back(t);
+      out.back().hidden |= t.text == name;
       continue;
     }
+    bool pasted = quote || (i > 0 && m.body[i - 1].text == "##") || (i + 1 < m.body.size() && m.body[i + 1].text == "##");
+    const auto& given = pasted ? raw : expanded;
     std::size_t index = static_cast<std::size_t>(p - m.params.begin());
     std::size_t last = *p == "..." ? given.size() : std::min(index + 1, given.size());
     if (quote) ++i;
+    // , ## __VA_ARGS__: the comma goes when nothing was given.
+    bool comma = *p == "..." && !quote && out.size() >= 2 && out.back().text == "##" && out[out.size() - 2].text == ",";
+    if (comma) out.pop_back();
+    if (comma && (index >= last || (last == index + 1 && given[index].empty()))) out.pop_back();
+    const std::size_t before = out.size();
     std::string text = "\"";
     for (std::size_t k = index; k < last; ++k) {
       if (!quote && k > index) out.push_back({TokenKind::kPunct, ",", false});
       for (const Token& a : given[k]) {
-        if (quote) text += a.text;
-        else out.push_back(a);
+        if (!quote) {
+          out.push_back(a);
+          continue;
+        }
+        if (a.spaced && text.size() > 1) text += ' ';
+        for (char c : a.text) {
+          if (a.kind != TokenKind::kWord && (c == '"' || c == '\\')) text += '\\';
+          text += c;
+        }
       }
     }
     if (quote) out.push_back({TokenKind::kString, text + "\"", false});
+    else if (pasted && !comma && out.size() == before) out.push_back({});  // ## has something on both sides
   }
   return paste(std::move(out));
 }
@@ -92,6 +114,15 @@ void Macros::define(std::string_view rest) {
   m.pastes = pastes(m);
   if (it == macros_.end() || (m.pastes && !it->second.pastes)) macros_[name] = std::move(m);
 }
+
+void Macros::redefine(std::string_view rest) {
+  std::size_t end = 0;
+  while (end < rest.size() && is_word_char(rest[end])) ++end;
+  forget(rest.substr(0, end));
+  define(rest);
+}
+
+void Macros::forget(std::string_view name) { macros_.erase(std::string(name)); }
 
 void Macros::finish() {
   bool changed = true;
@@ -135,27 +166,31 @@ std::vector<Token> Macros::expand(std::vector<Token> in) {
         ++i;
         continue;
       }
-      // Arguments that are macros themselves are expanded first unless the body pastes them as they are.
-      bool direct =
-          std::any_of(m->body.begin(), m->body.end(), [](const Token& b) { return b.text == "##" || b.text == "#"; });
-      if (!direct)
-        for (auto& argument : given)
-          for (Token& a : argument) {
-            const Macro* am = a.kind == TokenKind::kWord ? find(a.text) : nullptr;
-            if (am != nullptr && !am->function && am->body.size() == 1) a = am->body[0];
-          }
-      replacement = substitute(*m, given);
+      auto expanded = given;
+      for (auto& argument : expanded)
+        if (nesting_ < kMostNesting && budget_ > 0) {
+          ++nesting_;
+          argument = expand(std::move(argument));
+          --nesting_;
+        } else {
+          cut_ = true;
+        }
+      replacement = substitute(*m, t.text, given, expanded);
     } else {
       replacement = paste(m->body);
+      for (Token& r : replacement)
+        if (r.text == t.text) r.hidden = true;
     }
-    for (Token& r : replacement)
-      if (r.text == t.text) r.hidden = true;
     budget_ -= static_cast<int>(replacement.size() + in.size() - after) + 1;
-    if (replacement.size() + in.size() - after > kMostTokens) break;
+    if (replacement.size() + in.size() - after > kMostTokens) {
+      cut_ = true;
+      break;
+    }
     replacement.insert(replacement.end(), in.begin() + static_cast<std::ptrdiff_t>(after), in.end());
     in = std::move(replacement);
     i = 0;
   }
+  cut_ |= i < in.size();
   for (; i < in.size() && out.size() < kMostTokens; ++i) out.push_back(in[i]);
   return out;
 }

@@ -20,17 +20,21 @@ struct Macro {
 class Macros {
  public:
   void define(std::string_view rest);  // what follows #define
+  void redefine(std::string_view rest);  // the last definition counts, as while the text is read from its beginning
+  void forget(std::string_view name);
   void finish();                       // after the last definition: who pastes
   const Macro* find(std::string_view name) const;
   // What the tokens become. Bounded for one call and for the whole source; what is left over stays as it was.
   std::vector<Token> expand(std::vector<Token> tokens);
+  bool exhausted() const { return cut_ || budget_ <= 0; }
   // The string an object-like macro stands for: "a" "b", OTHER "c".
   std::optional<std::string> string_of(std::string_view name) const;
 
  private:
   bool append_string(std::string_view name, std::string& out, int& steps, int depth) const;
   std::unordered_map<std::string, Macro> macros_;
-  int budget_ = 200'000;
+  int budget_ = 200'000, nesting_ = 0;
+  bool cut_ = false;
 };
 
 }  // namespace hotcell::c

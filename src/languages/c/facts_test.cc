@@ -30,6 +30,7 @@ const char* const kHostile[] = {
     "#define RUN(x) system(x)\nint main(){ RUN(\"ls\"); }",
     "#define CAT(a,b) a##b\nint main(){ return CAT(sys,tem)(\"ls\"); }",
     "#define CAT_(a,b) a##b\n#define CAT(a,b) CAT_(a,b)\n#define A sys\nint main(){ return CAT(A,tem)(\"ls\"); }",
+    "#define K(a,b) a##b\n#define J(a,b) K(a,b)\nint main(){ return J(J(sy,stem),)(\"ls\"); }",
     "#define X sys##tem\nint main(){ return X(\"ls\"); }",
     "int main(){ sys\\\ntem(\"ls\"); }",
     "void f(void){ int system = 1; (void)system; }\nint main(){ return system(\"ls\"); }",

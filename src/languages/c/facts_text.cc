@@ -16,7 +16,8 @@ std::size_t skip_quoted(std::string_view s, std::size_t i) {
       return i + 1;
     std::size_t j = i + 1;
     while (j < s.size() && s[j] != c && s[j] != '\n') j += s[j] == '\\' ? 2 : 1;
-    return j < s.size() ? j + 1 : s.size();
+    if (j >= s.size()) return s.size();
+    return s[j] == '\n' ? j : j + 1;  // prose in `#if 0`: the line after it may be a directive
   }
   if (c == 'R' && i + 1 < s.size() && s[i + 1] == '"') {
     std::size_t open = s.find('(', i + 2);
@@ -44,12 +45,6 @@ bool raw_prefix(std::string_view s, std::size_t i) {  // R of R"…", u8R"…", 
   while (b > 0 && is_word_char(s[b - 1])) --b;
   std::string_view prefix = s.substr(b, i - b);
   return prefix.empty() || prefix == "u8" || prefix == "u" || prefix == "U" || prefix == "L";
-}
-
-std::size_t skip_at(std::string_view s, std::size_t i) {
-  char c = s[i];
-  if (c == '"' || c == '\'' || c == '/') return skip_quoted(s, i);
-  return c == 'R' && raw_prefix(s, i) ? skip_quoted(s, i) : i;
 }
 
 // One directive, whose # ends before `i`. Returns where its line ends.
@@ -84,6 +79,12 @@ std::size_t read_directive(std::string_view s, std::size_t begin, std::size_t i,
 }
 
 }  // namespace
+
+std::size_t skip_inert(std::string_view s, std::size_t i) {
+  char c = s[i];
+  if (c == '"' || c == '\'' || c == '/') return skip_quoted(s, i);
+  return c == 'R' && raw_prefix(s, i) ? skip_quoted(s, i) : i;
+}
 
 MappedText join_lines(std::string_view text, bool& joins_token) {
   MappedText out;
@@ -120,7 +121,7 @@ void replace_digraphs(MappedText& mapped) {
     out.origin.push_back(mapped.at(static_cast<std::uint32_t>(from)));
   };
   for (std::size_t i = 0; i < s.size();) {
-    std::size_t end = skip_at(s, i);
+    std::size_t end = skip_inert(s, i);
     if (end > i) {
       for (; i < end; ++i) keep(s[i], i);
       continue;
@@ -159,7 +160,7 @@ Scan scan_text(std::string_view s) {
       i = read_directive(s, i, i + mark, out.directives);
       continue;
     }
-    std::size_t end = skip_at(s, i);
+    std::size_t end = skip_inert(s, i);
     if (end > i) {
       if (c != '/') line_start = false;  // a comment may stand before a directive
       i = end;
@@ -182,7 +183,7 @@ std::vector<Token> tokens_of(std::string_view s, std::size_t most) {
       ++i;
       continue;
     }
-    std::size_t end = skip_at(s, i);
+    std::size_t end = skip_inert(s, i);
     if (end > i && c == '/') {
       i = end;
       continue;
@@ -207,6 +208,7 @@ std::vector<Token> tokens_of(std::string_view s, std::size_t most) {
       end = i + (s.substr(i).starts_with("##") || s.substr(i).starts_with("::") ? 2 : 1);
     }
     t.text = s.substr(i, end - i);
+    t.spaced = i > 0 && (is_blank(s[i - 1]) || s[i - 1] == '\n');
     out.push_back(std::move(t));
     i = end;
   }

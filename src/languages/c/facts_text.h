@@ -20,6 +20,9 @@ struct Scan {
   std::vector<std::uint32_t> trigraphs;  // ??/ and ??=: they change what is code
 };
 
+// The end of the string, character or comment that begins at `i`; `i` when none does.
+std::size_t skip_inert(std::string_view text, std::size_t i);
+
 // Backslash-newline pairs taken out. `joins_token`: one of them stood where a token may go on.
 MappedText join_lines(std::string_view text, bool& joins_token);
 // %: <: :> <% %> outside strings and comments become # [ ] { }.
@@ -31,6 +34,7 @@ struct Token {
   TokenKind kind = TokenKind::kPunct;
   std::string text;
   bool hidden = false;  // a macro's own name in its expansion: not expanded again
+  bool spaced = false;  // blanks stand before it
 };
 // At most `most` tokens of the beginning.
 std::vector<Token> tokens_of(std::string_view text, std::size_t most);

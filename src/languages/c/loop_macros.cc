@@ -52,19 +52,6 @@ std::set<std::string, std::less<>> loop_macros(const Scan& scan) {
   return out;
 }
 
-// Where a string, a character or a comment that begins at `i` ends; `i` itself when none does.
-std::size_t skip_inert(std::string_view text, std::size_t i) {
-  if (text.substr(i).starts_with("//")) return std::min(text.find('\n', i), text.size());
-  if (text.substr(i).starts_with("/*")) {
-    std::size_t end = text.find("*/", i + 2);
-    return end == text.npos ? text.size() : end + 2;
-  }
-  if (text[i] != '"' && text[i] != '\'') return i;
-  std::size_t end = i + 1;
-  while (end < text.size() && text[end] != text[i] && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
-  return std::min(end + 1, text.size());
-}
-
 }  // namespace
 
 std::string without_loop_macros(std::string text) {

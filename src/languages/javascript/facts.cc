@@ -70,6 +70,7 @@ std::string Walk::role_of(NodeId n) {
   n = outermost(n);
   NodeId p = tree().parent(n);
   if (p == kNoNode) return "reference";
+  if (tree().is(p, "class_heritage") || tree().is(p, "extends_clause")) return "extended";
   switch (model_.kind(p)) {
     case K::kCall:
       return model_.callee_of(p) == n ? "call" : "reference";

@@ -125,6 +125,11 @@ ValueId Model::evaluate_call(NodeId n) {
       if (argument(i).kind == Value::kPath) return call.arguments[i];
     return kUnknownValue;
   }
+  // Function.call.bind(f): calls f with what it is given, whoever lent it his `call`.
+  if (p.ends_with(".call.bind") || p.ends_with(".apply.bind")) {
+    const Value f = argument(0);
+    return f.kind == Value::kPath ? path(cat(f.text, p.ends_with(".call.bind") ? ".call" : ".apply")) : kUnknownValue;
+  }
   if (p.ends_with(".bind")) return path(p.substr(0, p.size() - 5));
   if (p.ends_with(".then") || p.ends_with(".catch") || p.ends_with(".finally")) return kUnknownValue;
   if (ValueId v = fold_function(call); v != kUnknownValue) return v;

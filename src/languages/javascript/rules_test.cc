@@ -105,6 +105,10 @@ const char* const kHostile[] = {
     "function f(a = require('child_process')) {} f()",
     "label: { require('child_process') }",
     "execa.execa; require('execa')('id')",
+    "new (class extends Function {})('return process')()",
+    "var h = Function.call.bind(Function); h(null, 'return process')()",
+    "var h = Function.prototype.call.bind(require('child_process').exec); h(null, 'id')",
+    "require('cluster').setupPrimary({exec: '/bin/sh', args: ['-c', 'id']}); require('cluster').fork()",
 };
 
 TEST(JavascriptRules, HostileProgramsAreErrorsAtEveryLevel) {
@@ -116,6 +120,9 @@ TEST(JavascriptRules, HostileProgramsAreErrorsAtEveryLevel) {
 }
 
 const char* const kBenign[] = {
+    "var has = Object.hasOwn || Function.call.bind(Object.prototype.hasOwnProperty); console.log(has({a: 1}, 'a'))",
+    "var has = Function.call.bind(Object.prototype.hasOwnProperty); if (has({a: 1}, 'a')) console.log(1)",
+    "var slice = Function.call.bind(Array.prototype.slice); console.log(slice([1, 2], 1))",
     "class A{constructor(){this.x=1}};console.log(new A().x, new A().constructor.name)",
     "// eval(x); require('child_process')\nconsole.log(1 + 1)",
     "const s = \"require('child_process').exec('rm -rf /')\"; console.log(s)",

@@ -12,6 +12,13 @@ struct Case {
 };
 
 const Case kBenign[] = {
+    {"folders that are walked", R"py(import glob, os
+for r, d, f in os.walk('.'):
+    for n in f: os.remove(os.path.join(r, n))
+for f in glob.glob('/tmp/x-*'): os.remove(f)
+for root, _, names in os.walk('/usr/share/dict'): print(root, len(names))
+with os.scandir('out') as it:
+    for e in it: os.remove(e.path))py"},
     {"dataclasses", R"py(from dataclasses import dataclass, field
 @dataclass(order=True)
 class Item:

@@ -8,7 +8,12 @@ Values Evaluator::eval_identifier(NodeId n, int depth) {
   NameId name = s_.name_of(n);
   for (auto it = overrides_.rbegin(); it != overrides_.rend(); ++it)
     if (it->name == name) return one(it->value);
-  return eval_name(s_.scope_of(n), name, depth);
+  // What other names are bound to stands outside of the comprehension, and is found once for all of its turns.
+  std::vector<Override> held;
+  held.swap(overrides_);
+  Values out = eval_name(s_.scope_of(n), name, depth);
+  held.swap(overrides_);
+  return out;
 }
 
 Values Evaluator::eval_name(std::uint32_t scope, NameId name, int depth) {

@@ -112,6 +112,12 @@ const Values& Evaluator::eval(NodeId n, int depth, bool keep) {
   bool kept = overrides_.empty();
   if (kept && memo_[n] == kBusy) return none;
   if (kept && memo_[n] != 0) return kept_[memo_[n] - 1];
+  if (kept)
+    // From deeper down there is no more to be seen than was seen from here.
+    if (auto it = cut_short_.find(n); it != cut_short_.end() && it->second.depth <= depth) {
+      truncated_ = true;
+      return kept_[it->second.at];
+    }
   if (depth > kMaxFolding || ++steps_ > budget_) {
     truncated_ = true;
     return none;
@@ -140,6 +146,11 @@ const Values& Evaluator::eval(NodeId n, int depth, bool keep) {
   if (store) {
     kept_.push_back(std::move(v));
     memo_[n] = static_cast<std::uint32_t>(kept_.size());
+    return kept_.back();
+  }
+  if (kept) {
+    cut_short_[n] = {depth, kept_.size()};
+    kept_.push_back(std::move(v));
     return kept_.back();
   }
   if (scratch_.size() > 4096 && depth == 0) scratch_.clear();
@@ -257,7 +268,7 @@ Values Evaluator::member(const Value& object, const std::string& name, int depth
     }
     case Kind::kObject: {
       if (object.text == "pathlib.Path") {
-        if (auto made = fold_path_method(name, object, {}, depth); made && (name == "parent" || name == "name"))
+        if (auto made = fold_path_method(name, object, {}, depth); made && (name == "parent" || name == "name" || name == "path"))
           return *made;
       }
       Value v = name_value(object.text + "." + name);

@@ -88,6 +88,17 @@ std::optional<Values> Evaluator::fold_path(const Value& f, const Arguments& a, i
     }
     return out;
   }
+  // What is found below a folder begins with its name.
+  const bool walks = name == "os.walk" || name == "os.fwalk", scans = name == "os.scandir";
+  if (walks || scans || name == "glob.glob" || name == "glob.iglob") {
+    Value path = plain_path(first(a.positional.empty() ? kNoNode : a.at(0), depth));
+    if (!path.is(Kind::kString) || path.text.empty()) return std::nullopt;
+    if (!walks && !scans) path.text = path.text.substr(0, path.text.find_first_of("*?["));
+    else if (scans && !path.text.ends_with('/')) path.text += '/';
+    path.partial = true;
+    if (scans) path = path_object(std::move(path));
+    return one(list_value({walks ? list_value({path, unknown_value(), unknown_value()}) : path}));
+  }
   if (name == "pathlib.Path.home") return one(path_object(string_value("~")));
   if (name == "pathlib.Path.cwd") return one(path_object(string_value(".")));
   if (name == "os.getcwd") return one(string_value("."));
@@ -104,7 +115,7 @@ std::optional<Values> Evaluator::fold_path_method(std::string_view method, const
     return one(path_object(path));
   }
   if (method == "resolve" || method == "absolute" || method == "expanduser") return one(self);
-  if (method == "as_posix" || method == "__str__") return one(path);
+  if (method == "as_posix" || method == "__str__" || method == "path") return one(path);
   if (method == "parent") {
     if (!path.known_string()) return one(path_object(unknown_value()));
     std::size_t slash = path.text.rfind('/');

@@ -83,6 +83,17 @@ TEST(PythonWhole, WhatPythonDoesNotTakeIsUnreadable) {
     EXPECT_FALSE(unreadable(code)) << code;
 }
 
+// Each list is made of the one before it: found once, not once for every turn.
+TEST(PythonWhole, ListsMadeOfListsAreNotTooEntangled) {
+  std::string code = "x0 = [1, 2, 3]\n";
+  for (int i = 1; i < 40; ++i)
+    code += "x" + std::to_string(i) + " = [g(x" + std::to_string(i - 1) + ", y) for y in [1, 2, 3]]\n";
+  EXPECT_FALSE(unreadable(code + "print(x39)\n"));
+  // Values that names far away stand for are still found in each turn.
+  EXPECT_TRUE(has_fact(facts_of("k = 1\neval(''.join([chr(c + k) for c in [110, 114]]) + '.system(1)')\nimport os\n"),
+                       FactKind::kUse, "os.system"));
+}
+
 // Small files of the standard library stand for all: whatever CPython parses is readable.
 TEST(PythonWhole, TheStandardLibraryIsReadable) {
   const std::filesystem::path folder = "/usr/lib/python3.11";

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "languages/python/facts_scope.h"
@@ -107,6 +108,11 @@ class Evaluator {
   const Scopes& s_;
   std::vector<std::uint32_t> memo_;
   std::deque<Values> kept_;
+  struct Cut {
+    int depth = 0;
+    std::size_t at = 0;
+  };
+  std::unordered_map<NodeId, Cut> cut_short_;  // results that depth cut short, and the depth they were found at
   std::deque<Values> scratch_;
   std::vector<Override> overrides_;
   std::uint64_t steps_ = 0, budget_ = 0;

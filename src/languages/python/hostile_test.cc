@@ -20,6 +20,17 @@ with nullcontext(os) as z: z.system('id'))py"},
     {"a module that is yielded", R"py(import os
 def f(): yield os
 next(f()).system('id'))py"},
+    {"files found below a system folder", R"py(import os
+for r, d, f in os.walk('/etc'):
+    for n in f: os.unlink(r + '/' + n))py"},
+    {"files that a pattern finds", R"py(import glob, os
+for f in glob.glob('/etc/*.conf'): os.remove(f))py"},
+    {"entries of a system folder", R"py(import os
+with os.scandir('/usr') as it:
+    for e in it: os.remove(e.path))py"},
+    {"a shell of an event loop", R"py(import asyncio
+loop = asyncio.new_event_loop()
+loop.run_until_complete(loop.subprocess_shell(asyncio.SubprocessProtocol, 'id')))py"},
     {"a module among all arguments", R"py(import os
 def f(*a): a[0].popen('id')
 f(os))py"},
