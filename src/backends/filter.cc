@@ -9,7 +9,8 @@
 #include "core/kernel/seccomp_export.h"
 #include "sys/file.h"
 
-extern "C" const char hotcell_seal_begin[], hotcell_seal_end[], hotcell_wait_begin[], hotcell_wait_end[];
+extern "C" const char hotcell_seal_begin[], hotcell_seal_end[], hotcell_wait_begin[], hotcell_wait_end[], hotcell_harmless_begin[],
+    hotcell_harmless_end[];
 
 namespace hotcell::backends {
 
@@ -112,6 +113,10 @@ void knocks_for_pipes(std::vector<Piece>& pieces) {
 
 Piece wait_piece(std::string_view prefix) {
   return {cat(prefix, kWait), std::string(hotcell_wait_begin, static_cast<std::size_t>(hotcell_wait_end - hotcell_wait_begin)), Piece::Kind::kFile, 0755};
+}
+
+Piece harmless_piece() {
+  return {std::string(kHarmless), std::string(hotcell_harmless_begin, static_cast<std::size_t>(hotcell_harmless_end - hotcell_harmless_begin)), Piece::Kind::kFile, 0755};
 }
 
 }  // namespace hotcell::backends

@@ -64,6 +64,7 @@ class Lxc final : public Backend {
     out.pieces.push_back({"lxc.conf", configuration(r, shown)});
     out.pieces.push_back({"state", "", Piece::Kind::kFolder});
     for (auto& piece : skeleton(shown, "root")) out.pieces.push_back(std::move(piece));
+    grants_without_devices(r, out);
     out.after = {{"/bin/rm", "-rf", "--", cat("/run/lxc/lock", r.scratch)}};  // a folder for a lock, which it leaves
     return out;
   }

@@ -135,6 +135,7 @@ class Oci final : public Backend {
     } else {
       out.argv = {r.tool, cat("--root=", state), "run", cat("--bundle=", bundle), r.name};
     }
+    grants_without_devices(r, out);
     if (has_group(r)) out.group = r.group;
     out.state = state;
     // gVisor's processes are all below ours and dead by then, and its state is in our own folder.

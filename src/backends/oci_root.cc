@@ -15,6 +15,7 @@
 #include "backends/tools.h"
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "core/kernel/grants.h"
 #include "sys/file.h"
 #include "sys/uuid.h"
 
@@ -160,7 +161,7 @@ Result<std::vector<Shown>> view_of_root(const ToolRequest& r, const std::string&
   }
   // Of the host's own view: what it is made of by us, and what the policy grants.
   TRY_SET(auto own, view_sealed(r));
-  auto granted = [&](const Shown& s) { return std::any_of(r.policy.filesystem.grants.begin(), r.policy.filesystem.grants.end(), [&](const FsGrant& g) { return g.path == s.target; }); };
+  auto granted = [&](const Shown& s) { return std::any_of(r.policy.filesystem.grants.begin(), r.policy.filesystem.grants.end(), [&](const FsGrant& g) { return normal_path(g.path) == s.target; }); };
   for (auto& s : own) {
     const bool made = s.source.starts_with(cat(r.scratch, "/")) || (!r.etc.empty() && s.source.starts_with(cat(r.etc, "/")));
     bool ours = s.kind == Shown::Kind::kProc || s.kind == Shown::Kind::kDev || s.kind == Shown::Kind::kTmpfs ||

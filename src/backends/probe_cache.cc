@@ -131,6 +131,11 @@ void ProbeCache::put(const Probed& p, std::string_view key, std::chrono::system_
   if (!written || ::renameat(folder.get(), part.c_str(), folder.get(), p.name.c_str()) != 0) ::unlinkat(folder.get(), part.c_str(), 0);
 }
 
+void ProbeCache::forget(std::string_view name) const {
+  sys::Fd folder = open_folder(folder_, false);
+  if (folder.valid()) ::unlinkat(folder.get(), std::string(name).c_str(), 0);
+}
+
 namespace {
 
 // What a trial run leans on besides its tool, as it is now: an engine that was started has another socket, an image that was made anew another

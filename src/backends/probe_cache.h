@@ -24,6 +24,7 @@ class ProbeCache {
   std::optional<Probed> get(std::string_view name, std::string_view key, std::chrono::system_clock::time_point now,
                             std::chrono::seconds bad = kBad) const;
   void put(const Probed& probed, std::string_view key, std::chrono::system_clock::time_point now) const;
+  void forget(std::string_view name) const;  // what was found is not so: whoever asks next tries again
 
  private:
   std::string folder_;

@@ -44,6 +44,9 @@ inline constexpr std::string_view kGoPiece = "sealed/.hotcell/go";
 // For what is started ahead: the program that waits for its orders, below `prefix`, and its name in the root it sees.
 Piece wait_piece(std::string_view prefix);
 inline constexpr std::string_view kWait = "/.hotcell/wait";
+// And what stands before a tool that would show devices and set-id files as they are (seal/harmless_main.cc), below scratch.
+inline constexpr std::string_view kHarmless = "harmless";
+Piece harmless_piece();
 inline constexpr std::string_view kSealed[] = {"/.hotcell/seal", "/.hotcell/filter"};
 // The words that come before the program's own. As pid 1 a program cannot be ended by its own signals: the seal is pid 1, says
 // 128 + the number, and shows nothing of itself in /proc/1.

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +110,81 @@ TEST(Lxc, MakesThePlacesThatStandOnWhatItHasMountedBefore) {
   ASSERT_NE(conf, plan.value().pieces.end());
   EXPECT_NE(conf->bytes.find("/usr/bin usr/bin none bind,nosuid,nodev,ro,create=dir 0 0"), std::string::npos) << conf->bytes;
   EXPECT_NE(conf->bytes.find(" usr/bin/env none bind,nosuid,nodev,ro,create=file 0 0"), std::string::npos) << conf->bytes;
+}
+
+// Some tools would take them, and make folders in the host's root to mount our own parts on.
+TEST(View, WhatANativeCellCannotBeGrantedNoToolIsAskedFor) {
+  char folder[] = "/tmp/hotcell-view-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  for (auto [name, says] : {std::pair("/root", "/"), {"/proc", "/proc/self"}, {"/dev", "/dev"}}) ASSERT_EQ(::symlink(says, cat(folder, name).c_str()), 0);
+  for (const Backend* b : all()) {
+    auto asked = [&](const std::string& path, Access access) {
+      Policy policy = default_policy();
+      policy.filesystem.grants = {{path, access, "--grant"}};
+      auto plan = plan_tool(*b, policy, request_of({"/bin/true"}), "/s", 7);
+      return plan.ok() ? std::string("granted") : plan.error().message;
+    };
+    if (b->judge([] { Policy p = default_policy(); p.filesystem.grants = {{"/usr", Access::kRead, ""}}; return p; }())[0].status == LayerStatus::kNone) continue;
+    for (const std::string& path : {std::string("/"), std::string("/proc"), std::string("/proc/1"), std::string("/dev"), std::string("/dev/kvm"), std::string("//dev/"),
+                                    std::string("/usr/../proc"), std::string("/etc/passwd"), cat(folder, "/root"), cat(folder, "/proc"), cat(folder, "/dev")})
+      for (auto access : {Access::kRead, Access::kWrite}) {
+        EXPECT_NE(asked(path, access).find("--grant: "), std::string::npos) << b->name() << " " << path << ": " << asked(path, access);
+        EXPECT_NE(asked(path, access).find("cannot be granted"), std::string::npos) << b->name() << " " << path << ": " << asked(path, access);
+      }
+  }
+  for (auto name : {"/root", "/proc", "/dev"}) ::unlink(cat(folder, name).c_str());
+  ::rmdir(folder);
+}
+
+TEST(View, NspawnIsToldOfOneMountForEachPlace) {
+  Policy policy = default_policy();
+  for (auto path : {"/tmp", "/run", "/sys", "/usr"}) policy.filesystem.grants.push_back({path, Access::kRead, ""});
+  auto plan = plan_tool(*nspawn(), policy, request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto& a = plan.value().argv;
+  for (std::string_view path : {"/tmp", "/run", "/sys", "/usr"}) {
+    EXPECT_EQ(std::count(a.begin(), a.end(), cat("--bind-ro=", path, ":", path)), 1) << path;
+    EXPECT_EQ(std::count_if(a.begin(), a.end(), [&](const std::string& w) { return w.starts_with(cat("--tmpfs=", path, ":")); }), 0) << path;
+  }
+  auto bare = plan_tool(*nspawn(), default_policy(), request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(bare.ok());
+  const auto& b = bare.value().argv;
+  for (std::string_view path : {"/tmp", "/run", "/sys"})
+    EXPECT_EQ(std::count_if(b.begin(), b.end(), [&](const std::string& w) { return w.starts_with(cat("--tmpfs=", path, ":")); }), 1) << path;
+}
+
+// Before the tools that do not see to it everywhere, and nothing where nothing is granted.
+TEST(View, DevicesAreTakenOutOfWhatIsGrantedBeforeTheToolSeesIt) {
+  for (const Backend* b : {crun(), runc(), runsc(), lxc(), nspawn()}) {
+    Policy policy = default_policy();
+    auto without = plan_tool(*b, policy, request_of({"/bin/true"}), "/s", 7);
+    ASSERT_TRUE(without.ok()) << b->name() << without.error().message;
+    EXPECT_NE(without.value().argv[0], "/s/harmless") << b->name();
+    policy.filesystem.grants = {{"/var", Access::kWrite, ""}, {"/bin", Access::kRead, ""}};
+    auto plan = plan_tool(*b, policy, request_of({"/bin/true"}), "/s", 7);
+    ASSERT_TRUE(plan.ok()) << b->name() << plan.error().message;
+    char real[PATH_MAX];
+    ASSERT_NE(::realpath("/bin", real), nullptr);
+    ASSERT_GT(plan.value().argv.size(), 4u);
+    EXPECT_EQ(std::vector<std::string>(plan.value().argv.begin(), plan.value().argv.begin() + 4), (std::vector<std::string>{"/s/harmless", "/var", real, "--"})) << b->name();
+    const auto& pieces = plan.value().pieces;
+    EXPECT_TRUE(std::any_of(pieces.begin(), pieces.end(), [](const Piece& p) { return p.name == "harmless" && (p.mode & 0111) != 0 && !p.bytes.empty(); })) << b->name();
+  }
+}
+
+TEST(View, EveryPartHasAPlaceWhenItsTurnComes) {
+  Policy policy = default_policy();
+  policy.filesystem.grants = {{"/etc", Access::kRead, ""}, {"/var/tmp", Access::kRead, ""}, {"/usr/bin", Access::kRead, ""}};
+  auto plan = plan_tool(*crun(), policy, request_of({"/bin/true"}), "/s", 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  auto place = [&](std::string_view name) {
+    auto it = std::find_if(plan.value().pieces.begin(), plan.value().pieces.end(), [&](const Piece& p) { return p.name == name; });
+    return it == plan.value().pieces.end() ? std::optional<Piece::Kind>() : it->kind;
+  };
+  EXPECT_EQ(place("bundle/rootfs/etc"), Piece::Kind::kFolder);
+  EXPECT_EQ(place("bundle/rootfs/etc/passwd"), Piece::Kind::kFile) << "it is mounted before /etc is mounted over it";
+  EXPECT_EQ(place("bundle/rootfs/var/tmp"), Piece::Kind::kFolder) << "nothing can be mounted on a link";
+  EXPECT_EQ(place("bundle/rootfs/usr/bin"), std::nullopt) << "/usr has it";
 }
 
 TEST(Told, ASignalAndAnExitCodeOfTheSameNumberAreTwoThings) {

@@ -9,6 +9,7 @@
 #include "backends/tools.h"
 #include "base/strings.h"
 #include "core/kernel/etc_settings.h"
+#include "core/kernel/grants.h"
 #include "sys/file.h"
 
 namespace hotcell::backends {
@@ -66,12 +67,19 @@ Result<std::vector<Shown>> view(const ToolRequest& r) {
   auto grants = r.policy.filesystem.grants;
   std::stable_sort(grants.begin(), grants.end(), [](const FsGrant& a, const FsGrant& b) { return a.path.size() < b.path.size(); });
   for (const auto& g : grants) {
+    // What a native cell refuses no tool can be asked for: some would make folders on the host to mount our parts on.
+    const std::string shown = normal_path(g.path);
+    TRY(check_place(g, shown));
+    if (is_inside(shown, kSealTarget)) return make_error(ErrorCode::kInvalid, cat(g.origin.empty() ? "" : cat(g.origin, ": "), printable(shown), " cannot be granted: the cell has its own"));
     char real[PATH_MAX];
     // By the caller's eyes, once; tools open the name again, which a native cell does not.
     if (::realpath(g.path.c_str(), real) == nullptr) return errno_error(cat(g.origin.empty() ? "grant" : g.origin, ": ", printable(g.path)), errno);
+    TRY(check_meaning(g, real));
     if (::stat(real, &st) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
       return make_error(ErrorCode::kInvalid, cat(printable(g.path), ": only files and folders can be shown"));
-    out.push_back({Kind::kBind, real, g.path, g.access == Access::kRead, S_ISDIR(st.st_mode) != 0});
+    // Nothing can be mounted on a link of ours: where one stands in the way there is a folder instead.
+    std::erase_if(out, [&](const Shown& s) { return s.kind == Kind::kLink && s.target == "/var/tmp" && is_inside(shown, s.target); });
+    out.push_back({Kind::kBind, real, shown, g.access == Access::kRead, S_ISDIR(st.st_mode) != 0});
   }
   return out;
 }
@@ -95,16 +103,30 @@ Result<std::vector<Piece>> sealed_pieces(const ToolRequest& r) {
   return out;
 }
 
+void grants_without_devices(const ToolRequest& r, ToolPlan& plan) {
+  const auto& grants = r.policy.filesystem.grants;
+  if (grants.empty() || plan.argv.empty()) return;
+  std::vector<std::string> before = {cat(r.scratch, "/", kHarmless)};
+  for (const auto& g : grants) {
+    char real[PATH_MAX];
+    before.push_back(::realpath(g.path.c_str(), real) == nullptr ? g.path : std::string(real));
+  }
+  before.emplace_back("--");
+  plan.argv.insert(plan.argv.begin(), before.begin(), before.end());
+  plan.pieces.push_back(harmless_piece());
+}
+
 std::vector<Piece> skeleton(const std::vector<Shown>& shown, std::string_view prefix) {
   std::vector<Piece> out;
-  auto inside = [&](std::string_view target) {
-    return std::any_of(shown.begin(), shown.end(), [&](const Shown& s) {
+  // What is mounted later, over both, is no place for it.
+  auto inside = [&](const Shown& one) {
+    return std::any_of(shown.data(), &one, [&](const Shown& s) {
       // Below a link too: a name there would be made wherever the link leads, on the host.
-      return ((s.kind == Kind::kBind && s.folder) || s.kind == Kind::kLink) && target.size() > s.target.size() && target.starts_with(s.target) && target[s.target.size()] == '/';
+      return ((s.kind == Kind::kBind && s.folder) || s.kind == Kind::kLink) && one.target != s.target && is_inside(one.target, s.target);
     });
   };
   for (const auto& s : shown) {
-    if (inside(s.target)) continue;  // it is there already: the same tree
+    if (inside(s)) continue;  // it is there already: the same tree
     std::string name = cat(prefix, s.target);
     if (s.kind == Kind::kLink) out.push_back({name, s.source, Piece::Kind::kLink});
     else if (s.kind == Kind::kBind && !s.folder) out.push_back({name, "", Piece::Kind::kFile});

@@ -37,6 +37,9 @@ std::vector<Piece> own_seal_pieces();
 Result<std::vector<Piece>> sealed_pieces(const ToolRequest& request);
 // The made /etc, as files below scratch: to be written before.
 std::vector<Piece> made_etc(const ToolRequest& request);
+// Before a tool that cannot be relied on to mount what is granted without devices: a program of ours that sees to it. Nothing is granted:
+// nothing is changed. As root alone, as these tools are.
+void grants_without_devices(const ToolRequest& request, ToolPlan& plan);
 // Empty folders, files and the links for all of it below `prefix`: a root that needs nothing made in it any more.
 std::vector<Piece> skeleton(const std::vector<Shown>& shown, std::string_view prefix);
 

@@ -9,6 +9,7 @@
 #include "backends/view.h"
 #include "backends/vm_guest/order.h"
 #include "base/strings.h"
+#include "core/kernel/grants.h"
 
 namespace hotcell::backends {
 namespace {
@@ -81,7 +82,7 @@ Result<std::uint64_t> number_of(const Settings& settings, std::string_view name,
 Result<void> leave_grants_alone(const ToolRequest& r, std::vector<Shown>& shown) {
   const auto& grants = r.policy.filesystem.grants;
   std::erase_if(shown, [&](const Shown& s) {
-    return s.kind != Shown::Kind::kBind || std::none_of(grants.begin(), grants.end(), [&](const FsGrant& g) { return g.path == s.target; });
+    return s.kind != Shown::Kind::kBind || std::none_of(grants.begin(), grants.end(), [&](const FsGrant& g) { return normal_path(g.path) == s.target; });
   });
   for (const auto& s : shown)
     if (!s.folder) return make_error(ErrorCode::kUnsupported, cat("backend vm: ", printable(s.target), ": beside vm.image only folders can be granted"));
@@ -107,7 +108,7 @@ Result<Machine> machine_of(const ToolRequest& r) {
   }
   for (const auto& s : shown) {
     if (s.kind == Shown::Kind::kLink && !below(s.target, "/etc")) out.links.emplace_back(s.target, s.source);
-    if (s.kind != Shown::Kind::kBind || (!own_root && (below(s.target, "/etc") || s.target == "/work"))) continue;
+    if (s.kind != Shown::Kind::kBind || (!own_root && (below(s.target, "/etc") || s.source == r.workspace))) continue;
     if (below(s.target, "/work") || s.target == "/tmp" || below(s.target, "/dev") || below(s.target, "/proc"))
       return make_error(ErrorCode::kUnsupported, cat("backend vm: ", printable(s.target), " would lie in a folder of the guest's own"));
     // A share is a folder. Of a file's folder the cell shows what the policy does, and no more.

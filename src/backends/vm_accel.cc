@@ -113,6 +113,8 @@ Result<AccelChoice> accel_here(const Settings& settings, const std::string& qemu
   return choose_accel(facts);
 }
 
+void doubt_kvm() { ProbeCache(probe_settings().cache_folder.value_or(ProbeCache::standard_folder())).forget(kProbeName); }
+
 std::string processor_identity(std::string_view cpuinfo) {
   std::string out;
   for (auto line : split(cpuinfo.substr(0, cpuinfo.find("\n\n")), '\n'))

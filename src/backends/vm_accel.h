@@ -36,6 +36,9 @@ struct AccelAsk {
 };
 Result<AccelChoice> accel_here(const Settings& settings, const std::string& qemu, const AccelAsk& ask = {});
 
+// A machine has failed under KVM, though a guest had worked: whoever asks next has another booted, and no hour of errors.
+void doubt_kvm();
+
 // A guest under `-cpu host` is one of this processor and this kernel: what is kept of it fits no other.
 std::string processor_identity(std::string_view cpuinfo);
 std::string processor_identity();

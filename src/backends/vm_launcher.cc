@@ -87,7 +87,9 @@ class VmLauncher final : public Launcher {
     TRY_SET(machine.root, machine_root(MakeImage::kYes, options_.settings, options_.cancelled));
     std::string state = "-";
     if (vm_.snapshot) {
-      TRY_SET(state, snapshot(policy, machine, image));
+      auto kept = snapshot(policy, machine, image);
+      if (!kept.ok() && kept.error().code == ErrorCode::kUnsupported && on_what_was_found()) doubt_kvm();
+      TRY_SET(state, std::move(kept));
     }
     TRY_SET(std::string filter, filter_bytes(policy));
     auto how = vm_.snapshot ? MachineStart::kRestore : MachineStart::kCold;
@@ -118,6 +120,7 @@ class VmLauncher final : public Launcher {
           report = std::move(accounted).error();
           // It may be the file: the next start makes a new one.
           if (state != "-") ::unlink(state.c_str());
+          if (on_what_was_found()) doubt_kvm();
         }
       done(id, std::move(report));
     };
@@ -136,6 +139,9 @@ class VmLauncher final : public Launcher {
   void trim() override { cells_->trim(); }
 
  private:
+  // KVM, and not by the trial itself.
+  bool on_what_was_found() const { return accel_.accel == Accel::kKvm && !vm_.accel; }
+
   Result<void> refuse_unheld(const Policy& policy) const {
     TRY(check_waivers(options_.waived));
     for (const auto& h : unheld(*backends::vm(), policy, options_.waived))

@@ -2,22 +2,29 @@
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "backends/engines.h"
 #include "backends/probe.h"
 #include "backends/tool_launcher.h"
+#include "base/source_folder_testing.h"
 #include "base/strings.h"
 #include "hotcell/mode.h"
+#include "support/cells.h"
 #include "support/leak_check.h"
+#include "sys/fd.h"
+#include "sys/file.h"
 
 namespace hotcell {
 namespace {
@@ -316,6 +323,77 @@ TEST_P(Conformance, NothingOfTheHostCanBeWritten) {
     EXPECT_NE(::unlink(path), 0) << path << " was written on the host";
 }
 
+// Also where something of ours would stand: /var/tmp is a link in a cell, and parts of /etc are made.
+TEST_P(Conformance, WhatIsGrantedIsShownWhereItLies) {
+  char folder[] = "/var/tmp/hotcell-granted-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string ro = cat(folder, "/ro"), rw = cat(folder, "/rw");
+  for (const auto& path : {std::string(folder), ro, rw}) {
+    ::mkdir(path.c_str(), 0755);
+    ::chmod(path.c_str(), 0777);
+  }
+  testing::write_text(cat(ro, "/text"), "shown\n");
+  policy_.filesystem.grants = {{ro, Access::kRead, "--read"}, {rw, Access::kWrite, "--write"}, {"/etc", Access::kRead, "--read"}};
+  Request request;
+  request.argv = {"/bin/sh", "-c", cat("cat ", ro, "/text && echo made > ", rw, "/new && [ -d /etc/init.d ] && echo all")};
+  auto report = launcher_->run(policy_, std::move(request));
+  const std::string made = sys::read_file(cat(rw, "/new").c_str()).value_or("");
+  policy_.filesystem.grants.pop_back();
+  auto denied = walls(GetParam()) && GetParam() != "firejail" ? shell(cat("(echo x > ", ro, "/other) 2>/dev/null || echo denied")).out : std::string("denied\n");
+  std::filesystem::remove_all(folder);
+  if (GetParam() == "firejail") {
+    ASSERT_FALSE(report.ok());
+    EXPECT_NE(report.error().message.find("--waive files"), std::string::npos) << report.error().message;
+    return;
+  }
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report.value().out, "shown\nall\n") << report.value().err;
+  EXPECT_EQ(made, "made\n");
+  EXPECT_EQ(denied, "denied\n");
+}
+
+// What is granted may be somebody's root file system. Landlock has rules for files and none for devices, and firejail shows no path.
+TEST_P(Conformance, DevicesInWhatIsGrantedCannotBeOpened) {
+  char folder[] = "/tmp/hotcell-devices-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string node = cat(folder, "/kmsg");
+  if (::mknod(node.c_str(), S_IFCHR | 0666, makedev(1, 11)) != 0) {
+    EXPECT_NE(::geteuid(), 0u) << "root can make one";
+    ::rmdir(folder);
+    return;
+  }
+  ::chmod(folder, 0777);
+  ::chmod(node.c_str(), 0666);
+  const bool outside = sys::Fd(::open(node.c_str(), O_WRONLY | O_CLOEXEC)).valid();
+  const bool rules = walls(GetParam()) && GetParam() != "landlock";
+  for (auto access : {Access::kRead, Access::kWrite}) {
+    if (GetParam() == "firejail" || (GetParam() == "codex" && access == Access::kWrite)) continue;  // codex makes files of its own in there
+    policy_.filesystem.grants = {{folder, access, "--grant"}};
+    auto r = shell(cat("cd ", folder, " && echo *; (exec 3>", node, ") 2>/dev/null && echo opened"));
+    if (rules) EXPECT_EQ(r.out, "kmsg\n") << r.err;
+    else EXPECT_TRUE(access == Access::kRead || r.out.ends_with("opened\n")) << "the control: " << r.out << r.err;
+  }
+  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(outside) << "the control";
+}
+
+TEST_P(Conformance, WhatWouldUndoTheRootIsRefusedBeforeAnythingRuns) {
+  if (!walls(GetParam()) || GetParam() == "firejail") {
+    // Without a root of its own there is nothing to undo; firejail shows no path at all.
+    EXPECT_EQ(shell("ls /proc >/dev/null").verdict.exit_code, 0);
+    return;
+  }
+  for (auto path : {"/", "/proc", "/dev", "/dev/kvm"}) {
+    policy_.filesystem.grants = {{path, Access::kWrite, "--write"}};
+    Request request;
+    request.argv = {"/bin/true"};
+    auto report = launcher_->run(policy_, std::move(request));
+    ASSERT_FALSE(report.ok()) << path;
+    EXPECT_NE(report.error().message.find("cannot be granted"), std::string::npos) << report.error().message;
+  }
+  EXPECT_NE(::access("/.hotcell", F_OK), 0) << "made on the host, to mount something on it";
+}
+
 TEST_P(Conformance, ThereIsAFolderForTemporaryFiles) {
   auto r = shell("f=$(mktemp) && echo x > \"$f\" && cat \"$f\" && rm \"$f\"");
   EXPECT_EQ(r.out, "x\n") << r.err;
@@ -442,6 +520,30 @@ TEST(BackendPolicy, AToolThatFailsIsNoVerdictOfTheProgram) {
   EXPECT_NE(also.error().message.find("mount"), std::string::npos) << also.error().message;
   ASSERT_TRUE(shown.ok()) << shown.error().message;
   EXPECT_EQ(shown.value().verdict.exit_code, 0) << "below /tmp, which LXC has mounted before: " << shown.value().err;
+}
+
+// They are written by tools/backend_tables, which takes its time and so is easily forgotten.
+TEST(BackendTables, NameEveryBehaviour) {
+  auto page = sys::read_file(source_path("docs/reference/backends.md").c_str(), 1 << 20);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  const auto& all = *::testing::UnitTest::GetInstance();
+  std::size_t found = 0;
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const auto* suite = all.GetTestSuite(i);
+    if (!std::string_view(suite->name()).ends_with("/Conformance")) continue;
+    for (int k = 0; k < suite->total_test_count(); ++k) {
+      std::string words;
+      for (char c : std::string_view(suite->GetTestInfo(k)->name())) {
+        if (c == '/') break;
+        const bool capital = c >= 'A' && c <= 'Z';
+        if (capital && !words.empty()) words += ' ';
+        words += capital && !words.empty() ? static_cast<char>(c + 32) : c;
+      }
+      EXPECT_NE(page.value().find(cat("| ", words, " |")), std::string::npos) << words << ": tools/backend_tables";
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 20u);
 }
 
 TEST(BackendPolicy, ARequiredLayerThatTheToolLacksIsFatal) {

@@ -259,6 +259,25 @@ TEST_P(Sandbox, APathThatTheEngineWouldMisreadIsRefused) {
   }
 }
 
+TEST_P(Sandbox, WhatWouldUndoTheRootIsNoProject) {
+  std::filesystem::create_symlink("/proc", cat(project_, "/link"));
+  for (std::string path : {std::string("/"), std::string("/proc"), std::string("/dev"), std::string("/usr/../proc"), cat(project_, "/link")}) {
+    auto s = spec();
+    s.project = path;
+    ContainerSandbox box(*client_, s);
+    auto started = box.start();
+    ASSERT_FALSE(started.ok()) << path;
+    EXPECT_NE(started.error().message.find("project: "), std::string::npos) << started.error().message;
+    EXPECT_NE(started.error().message.find("cannot be granted"), std::string::npos) << started.error().message;
+  }
+  auto s = spec();
+  s.cache = cat(project_, "/link");
+  ContainerSandbox box(*client_, s);
+  auto started = box.start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_NE(started.error().message.find("cannot be granted"), std::string::npos) << started.error().message;
+}
+
 TEST(DevEnv, FoldersOfTheSameNameAreNotTheSame) {
   auto a = DevEnvManager::key_of("/a/My Env/Dockerfile"), b = DevEnvManager::key_of("/b/My Env/Dockerfile");
   EXPECT_TRUE(a.starts_with("my-env-")) << a;

@@ -176,6 +176,8 @@ if words[words.index("-accel") + 1] != "kvm":
 if fcntl.ioctl(os.open("/dev/kvm", os.O_RDWR), 0xae00, 0) != 12:
     sys.exit("the device does not answer")
 port = socket.socket(fileno=3)
+if os.path.exists(os.path.dirname(os.path.realpath(words[0])) + "/broken"):
+    sys.exit("it has stopped working")
 if "-incoming" not in words:
     port.sendall(struct.pack("=II", 16, 0))
 if "-mon" in words:
@@ -267,6 +269,32 @@ TEST_F(ChosenAccel, WhatWasFoundIsKept) {
   EXPECT_NE(std::filesystem::last_write_time(cat(folder_, "/probes/vm-kvm")), kept) << "it was not tried again";
   qemu("#!/bin/sh\necho second >&2\nexit 1\n");
   EXPECT_NE(choice("auto").value().reason.find("second"), std::string::npos) << "another QEMU";
+}
+
+// A module that was loaded anew, say: nothing that the answer leans on has changed, and it is wrong all the same.
+TEST_F(ChosenAccel, OneThatStopsWorkingIsTriedAgain) {
+  qemu(kHealthy);
+  if (!backends::why_no_kvm("/dev/kvm").empty()) {
+    EXPECT_EQ(choice("auto").value().accel, backends::Accel::kTcg);
+    return;
+  }
+  ASSERT_TRUE(run("auto").ok());
+  for (auto kept : {true, false}) {
+    SCOPED_TRACE(kept ? "restored" : "booted");
+    ASSERT_EQ(choice("auto").value().accel, backends::Accel::kKvm);
+    if (!kept)
+      for (const auto& file : std::filesystem::directory_iterator(tools_))
+        if (file.path().extension() == ".state") std::filesystem::remove(file.path());
+    std::ofstream(cat(tools_, "/broken")) << "x";
+    EXPECT_EQ(choice("auto").value().accel, backends::Accel::kKvm) << "known from before";
+    EXPECT_NE(error_of(run("auto")).find("it has stopped working"), std::string::npos) << "that run is an error";
+    auto next = choice("auto");
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_EQ(next.value().accel, backends::Accel::kTcg);
+    EXPECT_NE(next.value().reason.find("it has stopped working"), std::string::npos) << next.value().reason;
+    std::filesystem::remove(cat(tools_, "/broken"));
+    ASSERT_EQ(choice("auto", backends::Believe::kNothing).value().accel, backends::Accel::kKvm);
+  }
 }
 
 // The machine's real QEMU: whatever comes of it here is one of the two, and by name it is KVM or nothing.

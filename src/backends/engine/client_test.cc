@@ -250,6 +250,27 @@ TEST(EngineContainer, EveryPlaceInMemoryHasASize) {
   for (const auto& s : shown.value()) EXPECT_FALSE(s.kind == Shown::Kind::kLink && s.target == "/var/tmp") << "it would be mounted over /tmp";
 }
 
+TEST(EngineContainer, WhatIsGrantedIsMountedOnceWhereSomethingOfOursWouldBe) {
+  Request request;
+  request.argv = {"/bin/true"};
+  Policy policy = default_policy();
+  for (auto path : {"/usr", "/tmp", "/var/tmp", "/run", "/sys", "/var/tmp/."}) policy.filesystem.grants.push_back({path, Access::kRead, ""});
+  ToolRequest asked{policy, request, "/s", "/s/work", "", "", 7};
+  asked.inside = 7;
+  for (auto kind : {EngineKind::kDocker, EngineKind::kPodman}) {
+    auto made = container_json(asked, {kind, "i", "", "o", false, false});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    const std::string& json = made.value();
+    for (std::string_view path : {"/usr", "/tmp", "/var/tmp", "/run", "/sys"}) {
+      std::size_t binds = 0;
+      const std::string target = cat("\"Target\":\"", path, "\"");
+      for (auto at = json.find(target); at != json.npos; at = json.find(target, at + 1)) ++binds;
+      EXPECT_EQ(binds, 1u) << path << " " << json;
+      EXPECT_EQ(json_text(json, {"HostConfig", "Tmpfs", std::string(path)}).value_or(""), "") << path;
+    }
+  }
+}
+
 TEST(EngineJson, WhatIsNotThereIsNothing) {
   EXPECT_EQ(json_text(R"({"a":{"b":"c"}})", {"a", "b"}), "c");
   EXPECT_EQ(json_number(R"({"a":7})", {"a"}), 7);

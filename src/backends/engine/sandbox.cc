@@ -1,6 +1,8 @@
 #include "backends/engine/sandbox.h"
 
+#include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -13,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "core/kernel/grants.h"
 
 namespace hotcell::backends {
 namespace {
@@ -20,6 +23,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::string_view kJson = "application/json";
 constexpr auto kOrder = std::chrono::seconds(20);
+
+// The host's processes or devices are no project, whatever link leads there.
+Result<void> can_be_shown(std::string_view what, const std::string& path) {
+  char real[PATH_MAX];
+  if (path.empty() || ::realpath(path.c_str(), real) == nullptr) return {};  // the engine says that it is not there
+  return check_meaning({path, Access::kWrite, std::string(what)}, real);
+}
 
 void shown_as(JsonWriter& w, const std::string& source, std::string_view target, bool read_only) {
   w.begin_object();
@@ -45,6 +55,10 @@ Result<std::string> ContainerSandbox::create_body() const {
   struct stat st {};
   if (!spec_.project.starts_with('/') || ::stat(spec_.project.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
     return make_error(ErrorCode::kInvalid, cat(printable(spec_.project), ": the project is a folder, from the root"));
+  TRY(check_place({spec_.project, Access::kWrite, "project"}, normal_path(spec_.project)));
+  TRY(can_be_shown("project", spec_.project));
+  TRY(can_be_shown("attachments", spec_.attachments));
+  TRY(can_be_shown("cache", spec_.cache));
   const bool podman = client_.name() == "podman";
   if (podman)
     for (const auto& path : {spec_.project, spec_.attachments, spec_.cache}) TRY(podman_shows(path));

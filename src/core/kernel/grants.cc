@@ -28,11 +28,7 @@ Result<ResolvedGrant> resolve(const FsGrant& grant) {
   out.shown = normal_path(grant.path);
   out.access = grant.access;
   out.origin = grant.origin;
-  if (out.shown == "/")
-    return make_error(ErrorCode::kInvalid, cat(where(grant.origin), "/ cannot be granted: it would undo the private root; name the folders"));
-  for (std::string_view ours : {"/proc", "/dev", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"})
-    if (out.shown == ours || ((ours == "/proc" || ours == "/dev") && is_inside(out.shown, ours)))
-      return make_error(ErrorCode::kInvalid, cat(where(grant.origin), printable(out.shown), " cannot be granted: the cell has its own"));
+  TRY(check_place(grant, out.shown));
   int fd = ::open(out.shown.c_str(), O_PATH | O_CLOEXEC);
   if (fd < 0) {
     int err = errno;
@@ -46,6 +42,7 @@ Result<ResolvedGrant> resolve(const FsGrant& grant) {
   out.ino = st.st_ino;
   out.directory = S_ISDIR(st.st_mode);
   TRY_SET(out.canonical, sys::read_link(cat("/proc/self/fd/", fd).c_str()));
+  TRY(check_meaning(grant, out.canonical));
   // The cell has the same links (/bin -> usr/bin), and nothing can be mounted on one.
   for (std::string_view system : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
     struct stat link;
@@ -246,6 +243,20 @@ Result<void> deny_glob(const FsDeny& deny, Grants& out) {
 }
 
 }  // namespace
+
+Result<void> check_place(const FsGrant& grant, std::string_view shown) {
+  if (shown == "/") return make_error(ErrorCode::kInvalid, cat(where(grant.origin), "/ cannot be granted: it would undo the private root; name the folders"));
+  for (std::string_view ours : {"/proc", "/dev", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"})
+    if (shown == ours || ((ours == "/proc" || ours == "/dev") && is_inside(shown, ours)))
+      return make_error(ErrorCode::kInvalid, cat(where(grant.origin), printable(shown), " cannot be granted: the cell has its own"));
+  return {};
+}
+
+Result<void> check_meaning(const FsGrant& grant, std::string_view canonical) {
+  // A folder below /dev is let pass: what lies in /dev/shm is files.
+  if (canonical != "/" && canonical != "/dev" && !is_inside(canonical, "/proc")) return {};
+  return make_error(ErrorCode::kInvalid, cat(where(grant.origin), printable(normal_path(grant.path)), " is ", canonical, " of the host, which cannot be granted"));
+}
 
 const Mask* lost_mask(const Grants& grants) {
   for (const auto& m : grants.masks) {

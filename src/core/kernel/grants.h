@@ -40,6 +40,11 @@ struct Grants {
 // `make_placeholders` false: explain, which must not touch the host.
 Result<Grants> resolve_grants(const Filesystem& fs, bool make_placeholders);
 
+// What nobody can be granted, whatever carries the policy out: by the name that the cell would have it under, and by what that
+// name leads to on the host.
+Result<void> check_place(const FsGrant& grant, std::string_view shown);
+Result<void> check_meaning(const FsGrant& grant, std::string_view canonical);
+
 // The first mask whose name means another file now, or none: a process of the host has replaced or removed it, and with
 // it the mask. Nothing inside the cell can do that.
 const Mask* lost_mask(const Grants& grants);

@@ -215,6 +215,21 @@ TEST_F(GrantsTest, AGrantBehindALinkThatEveryCellHasIsShownWhereItLeads) {
   EXPECT_EQ(out.value().grants[1].shown.starts_with("/usr/"), S_ISLNK(st.st_mode)) << "a mount on a link fails";
 }
 
+TEST_F(GrantsTest, WhatCannotBeGrantedCannotBeGrantedByAnotherName) {
+  for (auto [name, says] : {std::pair("/root", "/"), {"/dev", "/dev"}, {"/proc", "/proc"}, {"/self", "/proc/self"}, {"/sub/up", "/proc/self/root"}}) {
+    std::filesystem::create_symlink(says, dir_ + name);
+    for (auto access : {Access::kRead, Access::kWrite}) {
+      auto out = resolve({{name, access}}, {});
+      ASSERT_FALSE(out.ok()) << name;
+      // What an ordinary user may not look at is not shown for that reason.
+      EXPECT_NE(out.error().message.find("cannot be granted"), std::string::npos) << out.error().message;
+    }
+  }
+  std::filesystem::create_symlink("/dev/shm", dir_ + "/shm");
+  EXPECT_TRUE(resolve({{"/shm", Access::kWrite}}, {}).ok()) << "files, and no devices";
+  EXPECT_TRUE(resolve({{"/link", Access::kWrite}}, {}).ok());
+}
+
 TEST_F(GrantsTest, SystemFoldersOfEveryCellCannotBeDeniedSilently) {
   Filesystem fs;
   fs.deny = {{"/etc/alternatives", ""}};
