@@ -59,6 +59,9 @@ class Oci final : public Backend {
   bool needs_root() const override { return true; }
   bool guest_kernel() const override { return f_.guest_kernel; }
   bool parks() const override { return f_.guest_kernel; }
+  // A runtime gives its standard streams to the container's user: to us that is a pipe, to whoever calls it from a script the
+  // host's /dev/null, a log or a terminal.
+  bool stands_alone() const override { return false; }
   std::vector<std::string> platforms() const override {
     // Not kvm: one more door to the host's kernel, and where it half works it hangs for ever.
     if (f_.guest_kernel) return {"systrap", "ptrace"};

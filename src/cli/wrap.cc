@@ -34,7 +34,7 @@ std::string quoted_word(std::string_view word) {
 std::vector<std::string> own_command(const Parsed& parsed, const CliJob& job) {
   std::vector<std::string> argv = {"hotcell", "run"};
   for (const auto& [option, value] : parsed.values()) {
-    if (option == Opt::kJson || option == Opt::kLevel || option == Opt::kTier || option == Opt::kBackend) continue;
+    if (option == Opt::kJson || option == Opt::kLevel || option == Opt::kTier || option == Opt::kBackend || option == Opt::kInto) continue;
     for (const auto& o : options())
       if (o.id == option) argv.emplace_back(o.name);
     if (!value.empty()) argv.emplace_back(value);

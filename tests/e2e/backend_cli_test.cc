@@ -48,10 +48,30 @@ TEST_F(BackendCli, WrapSaysWhatItsCommandLineDoesNotHold) {
   EXPECT_EQ(refused.code, 125) << refused.describe();
   EXPECT_EQ(refused.out, "");
   // The host's root is mapped nowhere, also not in what is only shown.
-  for (auto command : {"wrap", "explain"}) {
-    auto bundle = hotcell({command, "--json", "--backend", "crun", "--", "/bin/true"});
-    ASSERT_EQ(bundle.code, 0) << bundle.describe();
-    EXPECT_EQ(bundle.out.find("\\\"hostID\\\":0,"), std::string::npos) << command;
+  auto bundle = hotcell({"explain", "--json", "--backend", "crun", "--", "/bin/true"});
+  ASSERT_EQ(bundle.code, 0) << bundle.describe();
+  EXPECT_EQ(bundle.out.find("\\\"hostID\\\":0,"), std::string::npos);
+}
+
+// A runtime gives its standard streams to the container's user, so its own command line would give away the host's /dev/null.
+TEST_F(BackendCli, WhatWrapPrintsOfARuntimeKeepsItsCallersStreams) {
+  for (auto backend : {"crun", "runc", "runsc"}) {
+    auto wrapped = hotcell({"wrap", "--backend", backend, "--memory", "64M", "--into", place("unused"), "--", "/bin/echo", "a b"});
+    ASSERT_EQ(wrapped.code, 0) << wrapped.describe();
+    EXPECT_EQ(wrapped.out, cat("hotcell run --memory 64M --backend ", backend, " -- /bin/echo 'a b'\n"));
+    if (!is_root()) continue;  // these take root
+    struct stat before {}, after {};
+    std::string log = place("log");
+    write_text(log, "");
+    ASSERT_EQ(::stat(log.c_str(), &before), 0);
+    std::string command = cat("cd ", place(""), " && ", hotcell_path(), wrapped.out.substr(7, wrapped.out.size() - 8), " <", log, " >>", log);
+    int code = -1;
+    std::string out = shell_output({"/bin/sh", "-c", command}, "", &code);
+    EXPECT_EQ(code, 0) << out;
+    EXPECT_EQ(read_text(log), "a b\n");
+    ASSERT_EQ(::stat(log.c_str(), &after), 0);
+    EXPECT_EQ(after.st_uid, before.st_uid) << backend;
+    EXPECT_EQ(after.st_mode, before.st_mode) << backend;
   }
 }
 
