@@ -78,6 +78,10 @@ class WriterHistory final : public History {
     written_.wait(lock, [&] { return finished_ >= until; });
   }
 
+  std::string last_error() const override {
+    std::lock_guard lock(mutex_);
+    return error_;
+  }
   std::uint64_t last_number() const override { return last_; }
   std::uint64_t abandoned() const override { return rows_.abandoned(); }
   Result<std::optional<ExecutionRecord>> find(std::string_view id) override {
@@ -258,6 +262,10 @@ class WriterHistory final : public History {
     // somebody has locked is the same for each, and to wait for it again for each would take minutes.
     auto together = commit(batch);
     const bool of_one = !together.ok() && (together.error().code == ErrorCode::kInvalid || together.error().code == ErrorCode::kLimit);
+    {
+      std::lock_guard lock(mutex_);
+      error_ = together.ok() || of_one ? std::string() : together.error().message;
+    }
     if (of_one && batch.size() > 1) {
       for (auto& change : batch) change.result = commit({&change, 1});
     } else {
@@ -319,7 +327,8 @@ class WriterHistory final : public History {
   std::atomic<std::uint64_t> last_;
   Begun begun_;                             // these two under mutex_
   Ended ended_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string error_;
   std::condition_variable wake_, written_;
   std::deque<Change> queue_;
   std::uint64_t pushed_ = 0, finished_ = 0, cleans_wanted_ = 0, cleans_done_ = 0;

@@ -75,6 +75,8 @@ class History {
   virtual void end(ExecutionRecord record, ExecutionDetails details, Committed done) = 0;
   virtual void flush() = 0;                              // waits until all of it is committed
 
+  virtual std::string last_error() const { return {}; }  // why nothing can be written just now; empty when it can
+
   virtual std::uint64_t last_number() const = 0;
   virtual std::uint64_t abandoned() const = 0;
   virtual Result<std::optional<ExecutionRecord>> find(std::string_view id) = 0;

@@ -83,6 +83,7 @@ class Front {
     alive_ = loop_.every(5s, [this] {
       tell(daemon::kAlive, {});
       executions_->check_launcher([this] { tell(daemon::kAlive, daemon::kLauncherToo); });
+      say_what_cannot_be_kept();
       rest();
     });
     if (arguments_.stdio) tell(daemon::kReady, {});
@@ -273,6 +274,18 @@ class Front {
     return out;
   }
 
+  // Clients are answered all the same; whoever keeps the daemon hears of it, once when it begins and once when it is over.
+  void say_what_cannot_be_kept() {
+    auto say = [this](const char* what, std::string why, std::string& said) {
+      if (why == said) return;
+      if (why.empty()) (*made_.log)(LogLevel::kInfo, cat(what, " can be written again"), {});
+      else (*made_.log)(LogLevel::kWarning, cat(what, " cannot be written; what comes is kept until it can be, as far as there is room"), {{"why", why}});
+      said = std::move(why);
+    };
+    say("the history", history_->last_error(), history_said_);
+    say("the audit log", audit_->last_error(), audit_said_);
+  }
+
   // What was freed is in pieces all over: a front that had nothing to do for five seconds gives it back. Not between two requests
   // of one client, who would wait for what is asked for again.
   void rest() {
@@ -378,6 +391,7 @@ class Front {
   bool checking_ = false;
   bool stopping_ = false, drained_ = false;
   std::uint64_t done_before_ = 0;   // requests and executions
+  std::string history_said_, audit_said_;   // why they cannot be written, as the log was last told
   std::optional<Error> failed_;
   std::chrono::steady_clock::time_point stop_by_;
 };
