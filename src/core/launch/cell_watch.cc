@@ -124,6 +124,7 @@ Result<void> Cell::on_prog(const Host& host) {
   }
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
   if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
+  if (!plan_->marks.empty()) listener_.do_marks(plan_->marks, std::make_unique<FileMarks>(*plan_, work_.get(), ids_.id));
   program_ = m.pid;
   // A tool that sets the program's limits itself needs its own (plan_outer).
   if (!host.privileged && !outer_.own_rlimits) TRY(limit_open_files(m.pid).context("rlimits"));
