@@ -321,6 +321,40 @@ TEST_F(Stamped, ACellThatHangsBeforeItIsReadyEndsInTimeAndNothingElseDoes) {
   EXPECT_TRUE(is_stamped(go(shell("true")))) << "the template has done nothing wrong";
 }
 
+// At any moment: before it has read what it is asked for, between a clone and its answer, after it.
+TEST_F(Stamped, TemplatesThatAreKilledAgainAndAgainCostNoRunAndLeaveNothing) {
+  for (int i = 0; i < 3; ++i) go(shell("true"));
+  own_->trim();
+  auto descriptors = [] { return matches("/proc/self/fd/*").size(); };
+  const std::size_t before = descriptors();
+  int begun = 0, over = 0;
+  std::set<int> killed;
+  auto next = [&] {
+    Request request = shell(cat("echo ", begun));
+    auto id = own_->start(default_policy(), std::move(request), [&, n = begun](RunId, Result<Report> r) {
+      ++over;
+      ASSERT_TRUE(r.ok()) << r.error().message;
+      EXPECT_EQ(r.value().out, cat(n, "\n")) << "one got what was another's";
+    });
+    ASSERT_TRUE(id.ok()) << id.error().message;
+    ++begun;
+  };
+  for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60); over < 150 && std::chrono::steady_clock::now() < until;) {
+    while (begun < 150 && begun - over < 8) next();
+    // Templates have no command line, as cells; they are those of our children that lead a session.
+    if (over % 5 == 4)
+      for (const auto& pid : children())
+        if (int p = std::stoi(pid); ::getsid(p) == p && ::kill(p, SIGKILL) == 0) killed.insert(p);
+    ASSERT_TRUE(own_->step(std::chrono::milliseconds(over % 3)).ok());
+  }
+  EXPECT_EQ(over, 150);
+  EXPECT_GT(killed.size(), 3u);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(2)).ok());
+  own_->trim();
+  EXPECT_LE(descriptors(), before + 2);
+  EXPECT_TRUE(children().empty()) << children().size() << " children are left";
+}
+
 // Its children leave no word of how they ended then, and what we know of that comes from init.
 TEST_F(Stamped, ACallerThatIgnoresItsChildrenHearsOfTheEnd) {
   struct sigaction ignore{}, before{};
