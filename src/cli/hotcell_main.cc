@@ -1,5 +1,6 @@
 // Finds the subcommand and hands over.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <vector>
@@ -70,6 +71,8 @@ int hotcell_main(Args args) {
 }  // namespace hotcell
 
 int main(int argc, char** argv) {
+  // Ignored children are inherited, and leave no word of how they ended.
+  ::signal(SIGCHLD, SIG_DFL);
   std::vector<std::string_view> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return hotcell::hotcell_main(args);
 }

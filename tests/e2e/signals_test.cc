@@ -38,6 +38,31 @@ TEST_F(Signals, InterruptAndTerminate) {
   }
 }
 
+TEST_F(Signals, WhoeverStartedItMayIgnoreItsChildren) {
+  int code = 0;
+  std::vector<std::string> ignoring = {"/usr/bin/timeout", "-s", "KILL", "20", "env", "--ignore-signal=CHLD", hotcell_path(), "run"};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), ignoring.begin(), ignoring.end());
+    return more;
+  };
+  EXPECT_EQ(shell_output(with({"--", "/bin/sh", "-c", "echo in; exit 7"}), "", &code), "in\n");
+  EXPECT_EQ(code, 7);
+  EXPECT_EQ(shell_output(with({"--language", "python", "-c", "print('checked')"}), "", &code), "checked\n");
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(Signals, TheFolderOfOneThatWasKilledGoesWithTheNextStart) {
+  Call call({"run", "--backend", "landlock", "--", "/bin/sh", "-c", "echo ready; sleep 300" + token_});
+  ASSERT_TRUE(call.wait_for_output("ready\n"));
+  auto folders = "/tmp/hotcell-" + std::to_string(call.pid()) + "-*";
+  EXPECT_EQ(matches(folders).size(), 1u) << "the control: its workspace";
+  call.send(SIGKILL);
+  EXPECT_TRUE(gone_within(token_, kLong));
+  call.finish();
+  EXPECT_EQ(hotcell({"run", "--backend", "landlock", "--", "/bin/true"}).code, 0);
+  EXPECT_EQ(matches(folders).size(), 0u);
+}
+
 TEST_F(Signals, AnInterruptedRunStillReports) {
   auto args = stubborn();
   args.insert(args.begin() + 1, "--json");

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
 
+#include "base/strings.h"
 #include "escape/escape.h"
 
 namespace hotcell::testing {
@@ -99,6 +101,62 @@ int flat_neighbours() {
   return 0;
 }
 HOTCELL_PROGRAM(flat_neighbours) { return flat_neighbours(); }
+
+// Modes and times, to which Landlock says nothing: by every call, by name, by descriptor and by what looks like a file of its own.
+int flat_marks() {
+  auto say = [](const char* what, int err) { ::dprintf(1, "%s %d\n", what, err); };
+  const std::string secret = scene_path("secret"), ro = scene_path("ro/file"), rw = scene_path("rw/file");
+  std::string folder = scene_path("rw");
+  (void)!::chdir(folder.c_str());
+  const timespec old[2] = {{1000, 0}, {2000, 0}};
+  int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), held = ::open(secret.c_str(), O_PATH | O_CLOEXEC);
+  int readable = ::open(ro.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::string through = "/proc/self/fd/" + std::to_string(held);
+  (void)!::symlink(secret.c_str(), "link");
+  say("chmod", result_of(::chmod(secret.c_str(), 0646)));
+  say("fchmodat", result_of(::fchmodat(dir, "../secret", 0646, 0)));
+  say("fchmodat2", result_of(::syscall(452, held, "", 0646, AT_EMPTY_PATH)) == ENOSYS ? -1 : result_of(::syscall(452, held, "", 0646, AT_EMPTY_PATH)));
+  say("by-descriptor", result_of(::chmod(through.c_str(), 0646)));
+  say("by-link", result_of(::chmod("link", 0646)));
+  say("by-dots", result_of(::chmod((folder + "/../secret").c_str(), 0646)));
+  say("utimensat", result_of(::utimensat(AT_FDCWD, secret.c_str(), old, 0)));
+  say("utimensat-held", result_of(::utimensat(held, "", old, AT_EMPTY_PATH)));
+  timeval times[2] = {{1000, 0}, {2000, 0}};
+  say("utimes", result_of(::utimes(secret.c_str(), times)));
+  say("read-only", result_of(::chmod(ro.c_str(), 0646)));
+  say("read-only-open", result_of(::fchmod(readable, 0646)));
+  say("read-only-times", result_of(::futimens(readable, old)));
+  // The name is another while somebody looks at it.
+  std::string name = rw;
+  name.resize(std::max(rw.size(), secret.size()), '\0');
+  std::string one = name, other = secret;
+  other.resize(name.size(), '\0');
+  std::atomic<bool> stop{false};
+  std::thread swapper([&] {
+    while (!stop) std::memcpy(name.data(), other.data(), name.size()), std::memcpy(name.data(), one.data(), name.size());
+  });
+  for (int i = 0; i < 300; ++i) ::chmod(name.c_str(), 0666);
+  stop = true;
+  swapper.join();
+  // What programs do to their own files goes on working.
+  ::unlink("link");
+  int own = ::open("own", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  auto mode = [] { struct stat st{}; return ::stat("own", &st) == 0 ? st.st_mode & 07777 : 0; };
+  struct stat st{};
+  say("own", ::chmod("own", 0640) == 0 && mode() == 0640 ? 0 : errno);
+  say("own-open", ::fchmod(own, 0600) == 0 && mode() == 0600 ? 0 : errno);
+  say("own-at", ::fchmodat(dir, "own", 0644, 0) == 0 && mode() == 0644 ? 0 : errno);
+  say("own-through", ::chmod(("/proc/self/fd/" + std::to_string(own)).c_str(), 0604) == 0 && mode() == 0604 ? 0 : errno);
+  say("own-times", ::utimensat(dir, "own", old, 0) == 0 && ::stat("own", &st) == 0 && st.st_mtime == 2000 ? 0 : errno);
+  say("own-now", ::futimens(own, nullptr) == 0 && ::stat("own", &st) == 0 && st.st_mtime > 2000 ? 0 : errno);
+  ::symlink("own", "to-own");
+  say("link-times", ::utimensat(AT_FDCWD, "to-own", old, AT_SYMLINK_NOFOLLOW) == 0 && ::lstat("to-own", &st) == 0 && st.st_mtime == 2000 ? 0 : errno);
+  say("not-there", result_of(::chmod("nobody", 0600)));
+  say("bad-address", result_of(::syscall(SYS_fchmodat, AT_FDCWD, 8, 0600)));
+  say("set-id", result_of(::chmod("own", 04755)));
+  return 0;
+}
+HOTCELL_PROGRAM(flat_marks) { return flat_marks(); }
 
 class LandlockBackend : public SceneTest {
  protected:
@@ -183,11 +241,54 @@ TEST_F(LandlockBackend, TheCallersOtherProcessesAndSocketsAreOutOfReach) {
     EXPECT_TRUE(has_denial(report.value(), call)) << call;
 }
 
+TEST_F(LandlockBackend, ModesAndTimesOfTheCallersFilesStayAsTheyAre) {
+  auto state = [&](const char* name) {
+    struct stat st{};
+    EXPECT_EQ(::stat(scene_->path(name).c_str(), &st), 0);
+    return cat(st.st_mode & 07777, " ", st.st_mtim.tv_sec, " ", st.st_mtim.tv_nsec);
+  };
+  auto env = scene_->env("");
+  ::chmod(scene_->path("rw").c_str(), 0777);  // as root the program is another user
+  std::string secret = state("secret"), ro = state("ro/file");
+  auto report = launcher_->run(policy_, program("flat_marks", env));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report.value().out,
+            "chmod 1\nfchmodat 1\nfchmodat2 1\nby-descriptor 1\nby-link 1\nby-dots 1\nutimensat 1\nutimensat-held 1\nutimes 1\n"
+            "read-only 1\nread-only-open 1\nread-only-times 1\n"
+            "own 0\nown-open 0\nown-at 0\nown-through 0\nown-times 0\nown-now 0\nlink-times 0\nnot-there 2\nbad-address 14\nset-id 1\n")
+      << describe(report.value());
+  EXPECT_EQ(state("secret"), secret);
+  EXPECT_EQ(state("ro/file"), ro);
+  EXPECT_TRUE(has_denial(report.value(), "chmod"));
+  // The control: outside every one of them goes through.
+  for (const char* left : {"rw/own", "rw/to-own", "rw/link"}) ::unlink(scene_->path(left).c_str());
+  int out[2];
+  ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    for (const auto& [k, v] : env) ::setenv(k.c_str(), v.c_str(), 1);
+    ::dup2(out[1], 1);
+    ::_exit(flat_marks());
+  }
+  ::close(out[1]);
+  std::string control;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) control.append(buffer, static_cast<std::size_t>(n));
+  ::close(out[0]);
+  ::waitpid(child, nullptr, 0);
+  for (const char* what : {"chmod", "fchmodat", "by-descriptor", "by-link", "by-dots", "utimensat", "utimensat-held", "utimes", "read-only", "read-only-open", "read-only-times", "own", "own-open", "set-id"})
+    EXPECT_NE(("\n" + control).find(cat("\n", what, " 0\n")), std::string::npos) << what << "\n" << control;
+  EXPECT_NE(state("secret"), secret);
+}
+
 TEST_F(LandlockBackend, ProgramsPeopleRunStillRun) {
   policy_.limits.open_files = 200;
   policy_.limits.memory = 1024_MiB;
   for (const auto& [script, want] : std::vector<std::pair<std::string, std::string>>{
            {"echo $((6 * 7)) | cat; id -u >/dev/null && touch x && chmod 644 x && nice -n 5 echo ok", "42\nok\n"},
+           {"mkdir d && echo x >d/f && tar -cf a.tar d && rm -r d && tar -xpf a.tar && touch -d @99 d/f && cp -p d/f g && "
+            "install -m 640 g h && stat -c '%Y %a' d/f g h | head -n 2; stat -c %a h",
+            "99 644\n99 644\n640\n"},
            {"python3 -c 'import os,subprocess,socket,tempfile,multiprocessing; a,b=socket.socketpair(); a.send(b\"hi\"); "
             "print(b.recv(2).decode(), subprocess.check_output([\"echo\",\"sub\"]).decode().strip())'",
             "hi sub\n"},

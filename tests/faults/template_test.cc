@@ -286,6 +286,91 @@ TEST_F(Stamped, WhatIsCancelledBeforeItIsThereEndsWithoutAWait) {
   EXPECT_EQ(go(shell("echo here")).out, "here\n");
 }
 
+// The template has made and told it, and it hangs before it is ready: that it is there is on a socket that nobody has read yet.
+TEST_F(Stamped, ACellThatHangsBeforeItIsReadyEndsInTimeAndNothingElseDoes) {
+  go(shell("true"));
+  ASSERT_TRUE(is_stamped(go(shell("true"))));
+  auto before = children();
+  std::optional<Result<Report>> ended;
+  int held = 0;
+  // Its set-up takes some tenths of a millisecond: who is not quick enough tries again.
+  for (int tries = 0; tries < 50 && held == 0; ++tries) {
+    ended.reset();
+    bool started = false;
+    Request request = shell("echo started");
+    request.on_output = [&](Stream, std::string_view) { started = true; };
+    ASSERT_TRUE(own_->start(default_policy(), std::move(request), [&](RunId, Result<Report> r) { ended.emplace(std::move(r)); }).ok());
+    for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1); held == 0 && std::chrono::steady_clock::now() < until;)
+      for (const auto& pid : children())
+        if (before.count(pid) == 0) ::kill(held = std::stoi(pid), SIGSTOP);
+    for (int i = 0; i < 30 && !started; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+    if (!started) break;
+    ::kill(std::exchange(held, 0), SIGKILL);
+    while (!ended) ASSERT_TRUE(own_->step(std::chrono::milliseconds(10)).ok());
+  }
+  ASSERT_NE(held, 0) << "none could be stopped in time";
+  EXPECT_EQ(go(shell("echo here")).out, "here\n") << "others do not wait for it";
+  std::size_t steps = 0;
+  for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(15); !ended && std::chrono::steady_clock::now() < until; ++steps)
+    ASSERT_TRUE(own_->step(std::chrono::milliseconds(100)).ok());
+  ASSERT_TRUE(ended) << "it never ended";
+  EXPECT_LT(steps, 1000u) << "it spun";
+  ASSERT_FALSE(ended->ok());
+  EXPECT_NE(ended->error().message.find("set-up took too long"), std::string::npos) << ended->error().message;
+  EXPECT_NE(::kill(held, 0), 0) << "it is left";
+  EXPECT_TRUE(is_stamped(go(shell("true")))) << "the template has done nothing wrong";
+}
+
+// At any moment: before it has read what it is asked for, between a clone and its answer, after it.
+TEST_F(Stamped, TemplatesThatAreKilledAgainAndAgainCostNoRunAndLeaveNothing) {
+  for (int i = 0; i < 3; ++i) go(shell("true"));
+  own_->trim();
+  auto descriptors = [] { return matches("/proc/self/fd/*").size(); };
+  const std::size_t before = descriptors();
+  int begun = 0, over = 0;
+  std::set<int> killed;
+  auto next = [&] {
+    Request request = shell(cat("echo ", begun));
+    auto id = own_->start(default_policy(), std::move(request), [&, n = begun](RunId, Result<Report> r) {
+      ++over;
+      ASSERT_TRUE(r.ok()) << r.error().message;
+      EXPECT_EQ(r.value().out, cat(n, "\n")) << "one got what was another's";
+    });
+    ASSERT_TRUE(id.ok()) << id.error().message;
+    ++begun;
+  };
+  for (auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60); over < 150 && std::chrono::steady_clock::now() < until;) {
+    while (begun < 150 && begun - over < 8) next();
+    // Templates have no command line, as cells; they are those of our children that lead a session.
+    if (over % 5 == 4)
+      for (const auto& pid : children())
+        if (int p = std::stoi(pid); ::getsid(p) == p && ::kill(p, SIGKILL) == 0) killed.insert(p);
+    ASSERT_TRUE(own_->step(std::chrono::milliseconds(over % 3)).ok());
+  }
+  EXPECT_EQ(over, 150);
+  EXPECT_GT(killed.size(), 3u);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(own_->step(std::chrono::milliseconds(2)).ok());
+  own_->trim();
+  EXPECT_LE(descriptors(), before + 2);
+  EXPECT_TRUE(children().empty()) << children().size() << " children are left";
+}
+
+// Its children leave no word of how they ended then, and what we know of that comes from init.
+TEST_F(Stamped, ACallerThatIgnoresItsChildrenHearsOfTheEnd) {
+  struct sigaction ignore{}, before{};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGCHLD, &ignore, &before);
+  for (int i = 0; i < 3; ++i) {
+    Request ends = shell("exit 7");
+    ends.wall = std::chrono::seconds(5);
+    EXPECT_EQ(go(std::move(ends)).verdict.exit_code, 7);
+  }
+  Request hangs = shell("sleep 60");
+  hangs.wall = std::chrono::milliseconds(100);
+  EXPECT_EQ(go(std::move(hangs)).verdict.reason, ExitReason::kTimeoutWall);
+  ::sigaction(SIGCHLD, &before, nullptr);
+}
+
 // More than it is asked for at once.
 TEST_F(Stamped, ManyAtOnceAreEachServed) {
   for (int i = 0; i < 2; ++i) go(shell("true"));

@@ -49,12 +49,19 @@ Result<FilterModel> model_seccomp(const SeccompRequest& request, Arch arch) {
 
 Result<SeccompProgram> plan_seccomp(const SeccompRequest& request) {
   TRY_SET(const Bases base, base_of(request.base));
+  const bool marks = request.notify && (net_of(request) & kFlat) != 0;
   if (is_preset(request)) {
-    if (const EmbeddedFilter* f = find_embedded(base, request))
-      return SeccompProgram{{f->insns, f->insns + f->count}, request.notify, "embedded " + request.base};
+    if (const EmbeddedFilter* f = find_embedded(base, request)) {
+      SeccompProgram program{{f->insns, f->insns + f->count}, request.notify, "embedded " + request.base};
+      for (std::string_view name : split(file_marks(), ' '))
+        if (auto number = marks ? syscall_number(name, kNativeArch) : std::nullopt) program.marks.push_back(*number);
+      return program;
+    }
   }
   TRY_SET(FilterModel model, model_seccomp(request));
-  std::vector<std::uint32_t> observed;
+  std::vector<std::uint32_t> observed, handed;
+  // First: what is done for the program does not go on by itself.
+  if (marks) handed = hand_over_marks(model);
   if (request.observe_files && request.notify) observed = observe_calls(model);
   SeccompProgram program{compile_filter(model, request.notify ? Listener::kPresent : Listener::kNone), request.notify,
                          cat("compiled from ", request.base)};
@@ -63,6 +70,7 @@ Result<SeccompProgram> plan_seccomp(const SeccompRequest& request) {
   if (!request.oci_json.empty()) program.source += ", narrowed by syscalls.file";
   if (!observed.empty()) program.source += ", file calls observed";
   program.observed = std::move(observed);
+  program.marks = std::move(handed);
   if (program.insns.size() > kMaxFilterLength)
     return make_error(ErrorCode::kInvalid, cat("syscalls: the filter would have ", program.insns.size(),
                                                " instructions, and the kernel takes ", kMaxFilterLength));

@@ -31,6 +31,8 @@ struct SeccompProgram {
   std::string source;  // "embedded default", "compiled from strict, 2 allowed, 1 denied"
   // With observe_files: for these, and no others, a notification means that the filter would have allowed the call.
   std::vector<std::uint32_t> observed = {};
+  // Without namespaces: a notification of these asks the launcher to do what they say.
+  std::vector<std::uint32_t> marks = {};
 };
 
 Result<SeccompProgram> plan_seccomp(const SeccompRequest& request);

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
           const bool notify = variant & 1, counted = variant & 2;
           FilterModel model = build_model(base, net, arch);
           if (!counted) refuse_uncounted(model);
+          if (notify && (net & kFlat)) hand_over_marks(model);
           const auto insns = compile_filter(model, notify ? Listener::kPresent : Listener::kNone);
           if (insns.size() > kMaxFilterLength) return std::fputs("seccomp_gen: a preset is too long\n", stderr), 1;
           std::fprintf(out, "constexpr std::uint64_t kFilter%d[] = {", count);

@@ -160,6 +160,9 @@ constexpr std::uint32_t kUnix = 1, kInet = 2, kInet6 = 10, kNetlink = 16;
 // TIOCSTI and TIOCLINUX type into the terminal of whoever started us, TIOCCONS takes over the console, TIOCSETD loads
 // line disciplines (n_gsm, n_hdlc).
 constexpr std::uint32_t kBadIoctls[] = {0x5412, 0x541c, 0x541d, 0x5423};
+// FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY change an inode by a descriptor that may only read; a
+// read-only mount refuses them.
+constexpr std::uint32_t kInodeIoctls[] = {0x40086602, 0x401c5820, 0x40087602, 0x40806685};
 // F_SETLEASE stalls other openers of a shared file, F_NOTIFY watches it.
 constexpr std::uint32_t kBadFcntls[] = {1024, 1026};
 // F_SET_RW_HINT and F_SET_FILE_RW_HINT are kept with the inode, on a read-only mount too: a note for the next reader.
@@ -235,6 +238,7 @@ constexpr ArgumentRule kArgumentRules[] = {
     {"mknodat", {bits(2, kMknodMask, 0140000)}, 0, {}, kAllow, kBothBases, kAnyNet, "a socket"},
 
     {"ioctl", {}, 1, kBadIoctls, kNotify, kBothBases, kAnyNet, "terminal injection and line disciplines"},
+    {"ioctl", {}, 1, kInodeIoctls, refuse(ENOTTY), kBothBases, kFlat, "flags of the caller's files, past Landlock; the answer of a file system that has none"},
     {"fcntl", {}, 1, kBadFcntls, kNotify, kBothBases, kAnyNet, "leases and directory notification on shared files"},
     {"fcntl", {}, 1, kHints, refuse(EINVAL), kBothBases, kAnyNet, "hints that stay with a shared file"},
     {"fcntl", {}, 1, kPipeSize, refuse(EPERM), kBothBases, kAnyNet, "larger pipes, out of what the caller's other programs have; the kernel answers the same past its limit"},
@@ -371,6 +375,8 @@ std::string_view observed_calls() {
          "truncate chmod fchmodat fchmodat2 chown lchown fchownat utime utimes futimesat utimensat chdir statfs "
          "inotify_add_watch connect bind";
 }
+
+std::string_view file_marks() { return "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"; }
 
 bool contains_name(std::string_view names, std::string_view name) {
   if (name.empty()) return false;

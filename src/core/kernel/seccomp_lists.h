@@ -77,6 +77,9 @@ std::string_view never_allowed();
 std::string_view needed_to_start();
 // Those that name a file: shown to the launcher, and let go on, under `--explain-denials`.
 std::string_view observed_calls();
+// Modes and times of files, which Landlock does not look at: without mounts of its own a cell could change those of every file that is
+// the caller's. There they are shown to the launcher, who changes them for it in its writable folders (launch/file_marks.cc).
+std::string_view file_marks();
 
 bool contains_name(std::string_view names, std::string_view name);
 

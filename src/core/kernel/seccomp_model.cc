@@ -117,6 +117,22 @@ Result<void> deny_call(FilterModel& model, std::string_view name) {
   return {};
 }
 
+std::vector<std::uint32_t> hand_over_marks(FilterModel& model) {
+  std::vector<std::uint32_t> handed;
+  const FilterModel own = build_model(kDefaultBase, kNoInet, model.arch);
+  for_each_name(file_marks(), [&](std::string_view name) {
+    CallRule* rule = model.find(name);
+    if (!rule) return;
+    auto allows = [](const Clause& c) { return c.answer == kAllow; };
+    if (rule->otherwise != kAllow && std::none_of(rule->clauses.begin(), rule->clauses.end(), allows)) return;
+    handed.push_back(rule->number);
+    const bool narrowed = !rule->same_effect(*own.find(rule->number));
+    for (Clause& c : rule->clauses) c.answer = allows(c) ? kNotify : narrowed && c.answer == kNotify ? refuse(EPERM) : c.answer;
+    rule->otherwise = rule->otherwise == kAllow ? kNotify : rule->otherwise == kNotify ? refuse(EPERM) : rule->otherwise;
+  });
+  return handed;
+}
+
 std::vector<std::uint32_t> observe_calls(FilterModel& model) {
   std::vector<std::uint32_t> observed;
   for_each_name(observed_calls(), [&](std::string_view name) {

@@ -42,5 +42,8 @@ Result<void> deny_call(FilterModel& model, std::string_view name);
 // their numbers. Refusals of some of their arguments become plain errors, so that a report of one of these always means
 // "was allowed"; a call that is refused whatever its arguments stays as it is and is not among them.
 std::vector<std::uint32_t> observe_calls(FilterModel& model);
+// Without namespaces: what is allowed of file_marks() is reported for the launcher to do; returns their numbers. A refusal by arguments
+// becomes a plain error, but for that of set-id bits, which the launcher knows and records.
+std::vector<std::uint32_t> hand_over_marks(FilterModel& model);
 
 }  // namespace hotcell

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/strings.h"
@@ -82,6 +83,7 @@ TEST_F(SeccompRules, PresetsAreEmbeddedAndEqualWhatTheListsCompileTo) {
     EXPECT_EQ(f.arch, kNativeArch);
     FilterModel model = build_model(f.base, f.net, f.arch);
     if (!f.counted) refuse_uncounted(model);
+    if (f.notify && (f.net & kFlat)) hand_over_marks(model);
     const auto code = compile_filter(model, f.notify ? Listener::kPresent : Listener::kNone);
     EXPECT_EQ(code, std::vector<std::uint64_t>(f.insns, f.insns + f.count));
     EXPECT_LT(code.size(), 700u);
@@ -224,6 +226,15 @@ TEST_F(SeccompRules, WithoutNamespacesTheCallersOtherProcessesAreOutOfReach) {
     EXPECT_EQ((*f)("ioprio_set", {3, 0, 0}), kNotified);
     for (const char* name : {"shmget", "msgget", "semget", "mq_open", "inotify_init", "inotify_init1", "inotify_add_watch"}) EXPECT_EQ((*f)(name), kNotified) << name;
     for (const char* name : {"chown", "fchown", "lchown", "fchownat"}) EXPECT_EQ((*f)(name), fails(EPERM)) << name;
+    for (const char* name : {"chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat"})
+      if (syscall_number(name, kNativeArch)) {
+        EXPECT_EQ((*f)(name, {0, 0, 0}), kNotified) << name << " is done for the program";
+      }
+    for (std::uint64_t flags : {0x40086602, 0x401c5820, 0x40087602, 0x40806685}) {
+      EXPECT_EQ((*f)("ioctl", {3, flags}), fails(ENOTTY));
+      EXPECT_EQ((*f)("ioctl", {3, flags | kHigh}), fails(ENOTTY));
+      EXPECT_EQ(def("ioctl", {3, flags}), kOk) << "mounts decide";
+    }
     EXPECT_EQ((*f)("socketpair", {1, 1, 0}), kOk);
     EXPECT_EQ((*f)("socketpair", {1, 5, 0}), kOk);
     EXPECT_EQ((*f)("socketpair", {1, 2, 0}), kNotified) << "a datagram socket sends to any address";
@@ -235,6 +246,27 @@ TEST_F(SeccompRules, WithoutNamespacesTheCallersOtherProcessesAreOutOfReach) {
   EXPECT_EQ(f("prlimit64", {kPid}), kNotified) << "a profile cannot lift an argument rule";
   EXPECT_EQ(f("ioprio_set", {1, kPid}), kNotified);
   EXPECT_EQ(f("socket", {1, 1, 0}), fails(EAFNOSUPPORT));
+}
+
+// What a profile or a file takes away is not done for the program either; what it gives, the kernel does.
+TEST_F(SeccompRules, MarksAreHandedOverOnlyWhereTheyAreAllowed) {
+  SeccompRequest r = with("default", false, false);
+  auto handed = [&](const char* name) {
+    auto marks = plan_seccomp(r).value().marks;
+    return std::find(marks.begin(), marks.end(), *syscall_number(name, kNativeArch)) != marks.end();
+  };
+  EXPECT_TRUE(handed("fchmodat"));
+  EXPECT_TRUE(handed("utimensat"));
+  r.deny = {"fchmodat"};
+  EXPECT_FALSE(handed("fchmodat"));
+  EXPECT_TRUE(handed("utimensat"));
+  r.deny.clear();
+  r.observe_files = true;
+  EXPECT_TRUE(handed("fchmodat"));
+  auto observed = plan_seccomp(r).value().observed;
+  EXPECT_EQ(std::count(observed.begin(), observed.end(), *syscall_number("fchmodat", kNativeArch)), 0) << "it would go on by itself";
+  r = with("default");
+  EXPECT_TRUE(plan_seccomp(r).value().marks.empty());
 }
 
 TEST_F(SeccompRules, ListeningOnARealNetworkTakesAProfileThatSaysSo) {

@@ -156,9 +156,9 @@ Result<void> Cell::make_cgroup(const Host& host) {
   return {};
 }
 
-bool Cell::settle_stamp() {
+bool Cell::settle_stamp(bool wait) {
   if (!stamp_.awaited) return !not_stamped();
-  template_->settle(stamp_);
+  template_->settle(stamp_, wait);
   stamp_.awaited = false;
   if (not_stamped()) return false;
   child_ = std::move(stamp_.made->value().child);
@@ -201,6 +201,7 @@ void Cell::fail(Error error) {
   // What breaks because we were told to end it is no failure of ours.
   if (!error_ && killed_for_ != ExitReason::kCancelled) error_ = std::move(error);
   kill(ExitReason::kSandboxError);
+  deadline_ = std::max(deadline_, Clock::now() + std::chrono::seconds(1));  // should the kill need repeating
 }
 
 Result<void> Cell::write_files(const std::vector<InputFile>& files) {

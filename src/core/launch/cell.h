@@ -93,7 +93,7 @@ class Cell {
 
  private:
   Cell() = default;
-  bool settle_stamp();                             // false: there is no process, and none will come
+  bool settle_stamp(bool wait = true);             // false: there is no process, and none will come
   void on_deadline();
   Result<void> limit_open_files(int program);
   void allow_cpu_time();

@@ -124,6 +124,7 @@ Result<void> Cell::on_prog(const Host& host) {
   }
   if (plan_->listener && !listener_.valid()) return make_error(ErrorCode::kInternal, "the cell handed over no seccomp listener");
   if (!plan_->observed.empty()) listener_.observe(plan_->observed, std::make_unique<FileWatch>(m.pid, plan_->backend));
+  if (!plan_->marks.empty()) listener_.do_marks(plan_->marks, std::make_unique<FileMarks>(*plan_, work_.get(), ids_.id));
   program_ = m.pid;
   // A tool that sets the program's limits itself needs its own (plan_outer).
   if (!host.privileged && !outer_.own_rlimits) TRY(limit_open_files(m.pid).context("rlimits"));
@@ -185,12 +186,10 @@ void Cell::kill(ExitReason reason) {
     ::shutdown(ctl_.get(), SHUT_RDWR);
     return;
   }
-  if (stamp_.awaited) {
-    // Whether there is somebody to end is heard on its socket, sooner or later; where it is our own patience that ends, now.
-    if (reason == ExitReason::kSandboxError) template_->give_up();
-    return;
-  }
-  if (!not_stamped()) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("ESRCH: it is dead already");
+  // Whether there is somebody to end is heard on its socket, sooner or later; where it is our own patience that ends, now.
+  if (stamp_.awaited && reason != ExitReason::kSandboxError) return;
+  if (settle_stamp(false)) sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("ESRCH: it is dead already");
+  else state_ = State::kDead;  // it has no process whose end would be heard
 }
 
 void Cell::on_deadline() {
@@ -348,10 +347,14 @@ std::optional<Clock::time_point> Cell::next_timer() const {
 
 void Cell::on_pidfd() {
   auto reaped = sys::reap(child_.pid, false);
-  if (!reaped || !reaped.value()) return;
-  // Those whom init has waited for are in its account, in blocks of 512 bytes.
-  io_.read = std::max(io_.read, static_cast<std::uint64_t>(reaped.value()->usage.ru_inblock) * 512);
-  io_.written = std::max(io_.written, static_cast<std::uint64_t>(reaped.value()->usage.ru_oublock) * 512);
+  // Where the caller ignores SIGCHLD, or waits for all children, somebody was quicker: how it ended we have from init.
+  if (!reaped && reaped.error().err != ECHILD) return;
+  if (reaped && !reaped.value()) return;
+  if (reaped) {
+    // Those whom init has waited for are in its account, in blocks of 512 bytes.
+    io_.read = std::max(io_.read, static_cast<std::uint64_t>(reaped.value()->usage.ru_inblock) * 512);
+    io_.written = std::max(io_.written, static_cast<std::uint64_t>(reaped.value()->usage.ru_oublock) * 512);
+  }
   child_.pid = 0;
   // Its end of the socket is closed, so after what it said there is an end of file.
   for (int i = 0; i < 8 && ctl_.valid(); ++i)

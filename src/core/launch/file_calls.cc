@@ -88,27 +88,6 @@ const Call* find_call(std::string_view name) {
   return nullptr;
 }
 
-// Page by page, since a string may end right before a page that is not there.
-std::optional<std::string> read_memory(pid_t tid, std::uint64_t from, std::size_t at_most, bool text) {
-  std::string out;
-  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  while (out.size() < at_most) {
-    std::array<char, 4096> chunk;
-    const std::uint64_t at = from + out.size();
-    std::size_t size = std::min<std::uint64_t>({chunk.size(), kPage - at % kPage, at_most - out.size()});
-    iovec local{chunk.data(), size};
-    iovec remote{reinterpret_cast<void*>(at), size};  // NOLINT(performance-no-int-to-ptr): an address over there
-    ssize_t n = ::process_vm_readv(tid, &local, 1, &remote, 1, 0);
-    if (n <= 0) return std::nullopt;
-    std::string_view got(chunk.data(), static_cast<std::size_t>(n));
-    auto end = text ? got.find('\0') : std::string_view::npos;
-    out += got.substr(0, end);
-    if (end != std::string_view::npos) return out;
-  }
-  if (text) return std::nullopt;  // longer than PATH_MAX: the kernel refuses it
-  return out;
-}
-
 // The place of a descriptor or of the current folder, in the program's own view of the tree.
 std::optional<std::string> folder_of(pid_t tid, std::int64_t dir) {
   auto link =
@@ -164,6 +143,27 @@ bool add_name(const seccomp_notif& call, const Name& name, std::string_view call
 }
 
 }  // namespace
+
+// Page by page, since a string may end right before a page that is not there.
+std::optional<std::string> read_memory(pid_t tid, std::uint64_t from, std::size_t at_most, bool text) {
+  std::string out;
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  while (out.size() < at_most) {
+    std::array<char, 4096> chunk;
+    const std::uint64_t at = from + out.size();
+    std::size_t size = std::min<std::uint64_t>({chunk.size(), kPage - at % kPage, at_most - out.size()});
+    iovec local{chunk.data(), size};
+    iovec remote{reinterpret_cast<void*>(at), size};  // NOLINT(performance-no-int-to-ptr): an address over there
+    ssize_t n = ::process_vm_readv(tid, &local, 1, &remote, 1, 0);
+    if (n <= 0) return std::nullopt;
+    std::string_view got(chunk.data(), static_cast<std::size_t>(n));
+    auto end = text ? got.find('\0') : std::string_view::npos;
+    out += got.substr(0, end);
+    if (end != std::string_view::npos) return out;
+  }
+  if (text) return std::nullopt;  // longer than PATH_MAX: the kernel refuses it
+  return out;
+}
 
 std::optional<std::vector<NamedFile>> named_files(const seccomp_notif& call) {
   std::vector<NamedFile> out;

@@ -2,6 +2,7 @@
 // memory, which it may change while we look: good enough to tell a person, never good enough to decide by.
 #pragma once
 #include <linux/seccomp.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,9 @@ struct NamedFile {
   bool follow = true;     // a symlink at its end is followed
   std::string_view call;  // "openat"
 };
+
+// nullopt: it is not there, or may not be read (errno). `text`: up to a NUL, which must come.
+std::optional<std::string> read_memory(pid_t tid, std::uint64_t from, std::size_t at_most, bool text);
 
 // Empty: it names no file (fstat by descriptor, an internet address). nullopt: the name could not be read.
 std::optional<std::vector<NamedFile>> named_files(const seccomp_notif& call);

@@ -518,6 +518,10 @@ namespace {
   g_ctx.gid = g_plan->gid;
   start_afresh(Role::kDirect);
   umask(022);
+  // A caller that ignores its children hands that down, and we would not hear how the program ended.
+  struct sigaction standard;
+  memset(&standard, 0, sizeof standard);
+  sigaction(SIGCHLD, &standard, nullptr);
   char role;
   ssize_t n;
   do n = recv(kCtlFd, &role, 1, 0);

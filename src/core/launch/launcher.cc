@@ -83,6 +83,7 @@ class LauncherImpl final : public Launcher {
     parts_.open(&host_, init_.get(), backend_);
     sweep_ = options.sweep;
     if (sweep_) sweep_cgroups(host_.cgroup);
+    if (sweep_ && backend_ == BackendKind::kLandlock) sweep_flat_folders();
     return {};
   }
 
@@ -469,7 +470,8 @@ class LauncherImpl final : public Launcher {
       if (!next || *next > now) continue;
       if (cell.setup_timed_out()) cell.fail(make_error(ErrorCode::kIo, "start cell: set-up took too long"));
       else if (cell.state() == Cell::State::kRunning) cell.tick(now);
-      watch(*run);
+      if (cell.state() == Cell::State::kDead) dead_.push_back(id);
+      else watch(*run);
     }
   }
 

@@ -22,7 +22,9 @@ void NotifyListener::serve() {
   seccomp_notif_resp answer;
   std::memset(&answer, 0, sizeof answer);
   answer.id = call.id;
-  if (watched(call)) {
+  if (marks_ && is_one_of(mark_calls_, call)) {
+    answer.error = mark(call);
+  } else if (is_one_of(observed_, call)) {
     // Observing, never deciding: the kernel goes on with this very call and every other layer has its say. That the
     // filter allows it was settled by its registers before we heard of it; what its pointers name, we only note.
     watch(call);
@@ -41,9 +43,36 @@ void NotifyListener::observe(std::vector<std::uint32_t> observed, std::unique_pt
   files_ = std::move(files);
 }
 
-bool NotifyListener::watched(const seccomp_notif& call) const {
+void NotifyListener::do_marks(std::vector<std::uint32_t> numbers, std::unique_ptr<FileMarks> marks) {
+  mark_calls_ = std::move(numbers);
+  std::sort(mark_calls_.begin(), mark_calls_.end());
+  marks_ = std::move(marks);
+}
+
+bool NotifyListener::is_one_of(const std::vector<std::uint32_t>& calls, const seccomp_notif& call) const {
   return call.data.arch == audit_arch(kNativeArch) && call.data.nr >= 0 &&
-         std::binary_search(observed_.begin(), observed_.end(), static_cast<std::uint32_t>(call.data.nr));
+         std::binary_search(calls.begin(), calls.end(), static_cast<std::uint32_t>(call.data.nr));
+}
+
+int NotifyListener::mark(const seccomp_notif& call) {
+  std::string path;
+  int result = marks_->carry_out(call, fd_.get(), path);
+  if (result != -EPERM) {
+    ++done_;
+    return result;
+  }
+  ++served_;
+  std::uint64_t copy[6];
+  for (int i = 0; i < 6; ++i) copy[i] = call.data.args[i];
+  DeniedCall denied = describe_denial(call.data.nr, call.data.arch, copy);
+  denied.fix.clear();
+  // Many names shall not take the room of other kinds.
+  if (!path.empty() && denials_.size() < kMostKinds / 2) {
+    denied.what = cat(denied.name, " of ", printable(path), " was refused: it is in no folder that may be written");
+    denied.fix = cat("--write ", printable(path));
+  }
+  remember(denied);
+  return result;
 }
 
 void NotifyListener::watch(const seccomp_notif& call) {
@@ -58,7 +87,10 @@ void NotifyListener::watch(const seccomp_notif& call) {
 void NotifyListener::record(int nr, std::uint32_t arch, const __u64 (&args)[6]) {
   std::uint64_t copy[6];
   for (int i = 0; i < 6; ++i) copy[i] = args[i];
-  DeniedCall call = describe_denial(nr, arch, copy);
+  remember(describe_denial(nr, arch, copy));
+}
+
+void NotifyListener::remember(const DeniedCall& call) {
   auto it = denials_.find(call.what);
   if (it != denials_.end()) {
     ++it->second.count;

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/launch/file_marks.h"
 #include "core/launch/file_watch.h"
+#include "core/kernel/seccomp_names.h"
 #include "hotcell/report.h"
 #include "sys/fd.h"
 
@@ -26,22 +28,29 @@ class NotifyListener {
   void close() { fd_.reset(); }
   // `observed`: numbers of calls (of our own architecture) that are only watched.
   void observe(std::vector<std::uint32_t> observed, std::unique_ptr<FileWatch> files);
+  // `numbers`: of calls that are done for the program.
+  void do_marks(std::vector<std::uint32_t> numbers, std::unique_ptr<FileMarks> marks);
   FileWatch* files() const { return files_.get(); }
 
   void serve();                               // one pending call; more wait for the next readiness
-  bool flooded() const { return served_ > 512; }  // then the supervisor serves it only once a millisecond
+  bool flooded() const { return served_ + done_ / 128 > 512; }  // then the supervisor serves it only once a millisecond
   std::vector<Denial> denials() const;
   std::vector<Denial> take_new() { return std::exchange(new_, {}); }  // kinds that were not there at the last call
   void forget();                              // what was refused so far is not the program's
   bool dropped() const { return dropped_; }   // there were more kinds than are kept
 
  private:
-  bool watched(const seccomp_notif& call) const;
+  bool is_one_of(const std::vector<std::uint32_t>& calls, const seccomp_notif& call) const;
+  int mark(const seccomp_notif& call);
   void watch(const seccomp_notif& call);
+  void remember(const DeniedCall& call);
   void record(int nr, std::uint32_t arch, const __u64 (&args)[6]);
   sys::Fd fd_;
   std::vector<std::uint32_t> observed_;       // sorted
   std::unique_ptr<FileWatch> files_;
+  std::vector<std::uint32_t> mark_calls_;     // sorted
+  std::unique_ptr<FileMarks> marks_;
+  std::uint64_t done_ = 0;                    // for the program: as many as a large archive has are ordinary, too
   std::uint64_t served_ = 0;                  // refused ones: watched calls are ordinary and must not be slowed
   std::vector<Denial> new_;
   std::map<std::string, Denial> denials_;     // by what was tried; at most kMostKinds

@@ -48,6 +48,7 @@ Result<void> plan_seccomp_op(const Policy& policy, const Host& host, Plan& plan)
   if (policy.network.mode != NetworkMode::kProxy) plan.builder.set_reuse_nets();
   plan.listener = program.has_notify;
   plan.observed = std::move(program.observed);
+  plan.marks = std::move(program.marks);
   std::string_view bytes(reinterpret_cast<const char*>(program.insns.data()), program.insns.size() * sizeof(program.insns[0]));
   plan.builder.add({.kind = OpKind::kSeccomp, .layer = Layer::kSeccomp, .data = bytes, .flags = plan.listener ? kWantListener : 0},
                    cat(program.source, ", ", program.insns.size(), " instructions", plan.listener ? ", denied calls are recorded" : ""));

@@ -33,6 +33,7 @@ struct Plan {
   bool landlock_broad = false, landlock_tight = false, seccomp = false, listener = false;
   std::string workspace = "/work"; // as the program sees it
   std::vector<std::uint32_t> observed;       // calls that the listener only watches; everything else it hears of is refused
+  std::vector<std::uint32_t> marks;          // calls that the launcher carries out for the program (file_marks.cc)
   std::vector<LandlockRule> landlock_rules;  // of the tight layer
   sys::Fd bytes;                   // sealed; mapped by every init of this plan
 };

@@ -26,9 +26,9 @@ constexpr std::size_t kMostAsked = 16;
 constexpr timeval kPatience{10, 0};  // a clone takes a fifth of a millisecond; a stuck file system must not hang us
 
 template <typename T>
-Result<T> receive_one(int socket, std::size_t least) {
+Result<T> receive_one(int socket, std::size_t least, int flags = 0) {
   T out{};
-  TRY_SET(sys::Message m, sys::receive(socket, {reinterpret_cast<char*>(&out), sizeof out}, 0));
+  TRY_SET(sys::Message m, sys::receive(socket, {reinterpret_cast<char*>(&out), sizeof out}, flags));
   if (m.again) return make_error(ErrorCode::kIo, "the template does not answer");
   if (m.size < least) return make_error(ErrorCode::kInternal, m.size == 0 ? "the template is gone" : "the template sent a short record");
   return out;
@@ -89,9 +89,10 @@ Result<void> Template::ask_for_cell(const ChildFds& fds, unsigned cell_id, bool 
   return {};
 }
 
-Result<Template::Made> Template::read_answer() {
-  if (dead_) return make_error(ErrorCode::kInternal, "the template is gone");
-  auto answer = receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply));
+Result<Template::Made> Template::read_answer(bool wait) {
+  if (silent_) return make_error(ErrorCode::kInternal, "the template is gone");
+  // What it said before it died counts: that cell is there.
+  auto answer = receive_one<TemplateReply>(socket_.get(), sizeof(TemplateReply), wait && !dead_ ? 0 : MSG_DONTWAIT);
   if (!answer.ok()) give_up();
   TRY_SET(TemplateReply reply, std::move(answer));
   spare_ = reply.spare;
@@ -112,15 +113,15 @@ Result<Template::Made> Template::read_answer() {
 }
 
 void Template::give_up() {
-  dead_ = true;
+  dead_ = silent_ = true;
   sys::signal_pidfd(child_.pidfd.get(), SIGKILL).ignore("it may be dead already");
 }
 
-void Template::settle(Stamp& stamp) {
+void Template::settle(Stamp& stamp, bool wait) {
   while (!stamp.made && !asked_.empty()) {
     Stamp& first = *asked_.front();
     asked_.pop_front();
-    first.made = read_answer();
+    first.made = read_answer(wait);
   }
 }
 

@@ -30,8 +30,9 @@ class Template {
   // settle(), or by the end of its sockets. `cell_id`: its host id, where we are root. The plan's operations up to
   // kTemplateEnd are done already.
   Result<void> ask_for_cell(const ChildFds& fds, unsigned cell_id, bool will_wait, Stamp& stamp);
-  void settle(Stamp& stamp);  // returns when it is answered, if only by the template's death
-  void give_up();             // it takes too long: it is ended, and with it all that it was asked for
+  // Returns when it is answered, if only by the template's death. Who does not want to wait gets what is there; if this is not,
+  // the template is ended, and with it all that it was asked for.
+  void settle(Stamp& stamp, bool wait = true);
   void give_back(int net);  // its cell is gone; the template hears of it with the next request, or by flush()
   void flush();
   bool has_news() const { return !dead_ && !backs_.empty(); }
@@ -43,13 +44,15 @@ class Template {
  private:
   Template() = default;
   TemplateRequest ask(TemplateAsk what);
-  Result<Made> read_answer();
+  Result<Made> read_answer(bool wait);
+  void give_up();
   sys::Child child_;
   sys::Fd socket_;
   std::vector<int> backs_;
   std::deque<Stamp*> asked_;  // answers come in this order
   unsigned spare_ = 0;
   bool dead_ = false, refuses_ = false;
+  bool silent_ = false;  // an answer is missing: the next would be taken for it
 };
 
 }  // namespace hotcell

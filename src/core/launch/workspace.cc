@@ -11,33 +11,13 @@
 #include <cerrno>
 
 #include "base/strings.h"
+#include "core/launch/file_ids.h"
 #include "core/launch/ids.h"
 #include "core/kernel/cgroup_files.h"
 #include "sys/file.h"
 
 namespace hotcell {
 namespace {
-
-// Root's own uid has no name inside the cell's file system (EOVERFLOW); the thread borrows the cell's for a moment.
-// Raw calls, because the C library would change every thread.
-class FileIds {
- public:
-  explicit FileIds(unsigned id) : id_(id) {
-    if (id_ == 0) return;
-    ::syscall(SYS_setfsgid, id_);
-    ::syscall(SYS_setfsuid, id_);
-  }
-  ~FileIds() {
-    if (id_ == 0) return;
-    ::syscall(SYS_setfsuid, ::geteuid());
-    ::syscall(SYS_setfsgid, ::getegid());
-  }
-  FileIds(const FileIds&) = delete;
-  FileIds& operator=(const FileIds&) = delete;
-
- private:
-  unsigned id_;
-};
 
 Result<void> copy_from(int source, int target) {
   char buffer[64 << 10];
