@@ -171,6 +171,18 @@ Result<std::vector<BesideFile>> files_beside(const Language& language, const Sou
   return out;
 }
 
+Finding other_language_finding(const Policy& policy, std::string_view language, std::string_view file) {
+  Finding f;
+  f.rule = "other-language";
+  f.type = "blocked_module";
+  f.severity = "warning";
+  f.file = std::string(file);
+  f.message = cat("profile ", printable(policy.name), " is one for ", printable(policy.language), ": its lists of names mean nothing in ", language,
+                  " and were left out");
+  f.fix = cat("--profile with one for ", language, " (hotcell profile list), or one that names no language");
+  return f;
+}
+
 Finding unread_finding(std::span<const std::string_view> names) {
   constexpr std::size_t kNamed = 20;
   Finding f;

@@ -45,5 +45,7 @@ Result<std::vector<BesideFile>> files_beside(const Language& language, const Sou
 
 // One finding, severity info, for all of them: data is no fault, and no verdict covers it.
 Finding unread_finding(std::span<const std::string_view> names);
+// A profile of another language than the program's: that its lists do not count is said, not passed over.
+Finding other_language_finding(const Policy& policy, std::string_view language, std::string_view file);
 
 }  // namespace hotcell

@@ -127,6 +127,32 @@ class BesideRun : public ::testing::Test {
 };
 std::unique_ptr<Launcher> BesideRun::launcher_;
 
+// Its lists are of names that the program's language does not have: to leave them out in silence would look as if they held.
+TEST_F(BesideRun, AProfileOfAnotherLanguageIsSaidToSayNothing) {
+  auto said = [](std::string_view of) {
+    Policy policy = default_policy();
+    policy.name = "mine";
+    policy.language = of;
+    policy.imports_allowed = {"ls"};
+    ProgramSource source{find_language("python"), {}};
+    source.sources.main = "main.py";
+    source.sources.files = {{"main.py", "import os\n"}};
+    Request request;
+    Pipeline pipeline(*launcher_, {.verify = true, .cache = false, .cache_folder = {}, .cancelled = {}, .on_event = {}});
+    auto prepared = pipeline.prepare(source, policy, request);
+    EXPECT_TRUE(prepared.ok());
+    Report report;
+    pipeline.complete(std::move(prepared).value(), report);
+    std::string out;
+    for (const auto& f : report.findings)
+      if (f.rule == "other-language") out += cat(f.severity, " ", f.file, ": ", f.message, ";");
+    return out;
+  };
+  EXPECT_EQ(said("bash"), "warning main.py: profile mine is one for bash: its lists of names mean nothing in python and were left out;");
+  EXPECT_EQ(said("python"), "");
+  EXPECT_EQ(said(""), "");
+}
+
 TEST_F(BesideRun, AModuleOfAnInterpretedProgram) {
   const SourceFile main{"main.py", "import helper\nhelper.go()\n"};
   EXPECT_EQ(outcome("python", {main, {"helper.py", "def go():\n    print(1)\n"}}), "starts:");

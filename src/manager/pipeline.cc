@@ -211,6 +211,9 @@ std::vector<Finding> Pipeline::verified(const ProgramSource& source, const Polic
   }
   for (const auto& b : source.beside) read(b.file, b.reading.language, b.reading);
   if (!unread.empty()) out.push_back(unread_finding(unread));
+  const bool lists = !policy.imports_allowed.empty() || !policy.blocklist.empty();
+  if (lists && !policy.language.empty() && verify_language_name(policy.language) != name)
+    out.push_back(other_language_finding(policy, language->name, source.sources.main));
   if (remember) cache()->put(key, write_verdict(out)).ignore("the next run verifies again");
   return out;
 }
