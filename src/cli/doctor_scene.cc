@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <utility>
 
 #include "base/strings.h"
@@ -73,7 +75,8 @@ bool has_caller(int listener) {
 
 void remove_folder(const std::string& dir) {
   if (dir.empty()) return;
-  if (DIR* d = opendir(dir.c_str())) {
+  int fd = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (DIR* d = fd < 0 ? nullptr : fdopendir(fd)) {
     while (dirent* e = readdir(d)) {
       const std::string_view name = e->d_name;
       if (name == "." || name == "..") continue;
@@ -84,14 +87,37 @@ void remove_folder(const std::string& dir) {
   rmdir(dir.c_str());
 }
 
+constexpr std::string_view kFolder = "hotcell-doctor-";
+
+// Whoever reads the table may go away in the middle of it, and nobody cleans up after a signal. A folder is locked while its
+// scene lives; one that was just made may not be yet.
+void sweep(const std::string& place) {
+  DIR* d = opendir(place.c_str());
+  if (d == nullptr) return;
+  while (dirent* e = readdir(d)) {
+    if (!std::string_view(e->d_name).starts_with(kFolder)) continue;
+    int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat st;
+    const bool ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mtime + 5 < time(nullptr);
+    if (ours && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_folder(cat(place, "/", e->d_name));
+    close(fd);
+  }
+  closedir(d);
+}
+
 }  // namespace
 
 Result<Scene> Scene::set() {
   Scene s;
   const char* tmp = getenv("TMPDIR");
-  std::string pattern = cat(std::string_view(tmp != nullptr && *tmp == '/' ? tmp : "/tmp"), "/hotcell-doctor-XXXXXX");
+  const std::string place = tmp != nullptr && *tmp == '/' ? tmp : "/tmp";
+  sweep(place);
+  std::string pattern = cat(place, "/", kFolder, "XXXXXX");
   if (mkdtemp(pattern.data()) == nullptr) return errno_error("a folder for the attacks", errno);
   s.dir_ = pattern;
+  s.lock_ = open(s.dir_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (s.lock_ < 0 || flock(s.lock_, LOCK_EX | LOCK_NB) != 0) return errno_error(s.dir_, errno);
   if (chmod(s.dir_.c_str(), 0777) != 0) return errno_error(s.dir_, errno);
   s.canary_ = s.dir_ + "/canary";
   s.secret_ = s.dir_ + "/secret";
@@ -116,6 +142,7 @@ Scene::Scene(Scene&& o) noexcept
       unix_(std::exchange(o.unix_, -1)),
       leaked_file_(std::exchange(o.leaked_file_, -1)),
       leaked_dir_(std::exchange(o.leaked_dir_, -1)),
+      lock_(std::exchange(o.lock_, -1)),
       port_(o.port_) {}
 
 Scene::~Scene() {
@@ -129,6 +156,7 @@ Scene::~Scene() {
   close_fd(leaked_file_);
   close_fd(leaked_dir_);
   remove_folder(dir_);
+  close_fd(lock_);
 }
 
 Result<void> Scene::listen_on_loopback() {

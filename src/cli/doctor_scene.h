@@ -37,7 +37,7 @@ class Scene {
 
   std::string dir_, canary_, secret_, token_, abstract_;
   pid_t victim_ = -1;
-  int tcp_ = -1, unix_ = -1, leaked_file_ = -1, leaked_dir_ = -1;
+  int tcp_ = -1, unix_ = -1, leaked_file_ = -1, leaked_dir_ = -1, lock_ = -1;
   unsigned port_ = 0;
 };
 
