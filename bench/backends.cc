@@ -1,17 +1,19 @@
 // /bin/true through a backend against the tool's own command line with the same settings, and gVisor started ahead against
 // `runsc do`: interleaved, the ratio last. Root, for all of them. Usage: bench_backends [runs] [name ...]
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "backends/platform.h"
 #include "backends/scratch.h"
 #include "backends/tool_launcher.h"
 #include "base/strings.h"
+#include "core/kernel/cgroup.h"
+#include "core/kernel/host.h"
 #include "core/launch/ids.h"
 #include "engine.h"
 #include "measure.h"
@@ -20,36 +22,39 @@ using namespace hotcell;
 
 namespace {
 
-bool spawn_and_wait(std::vector<std::string> words) {
+// `groups`: where it is held to its limits (cgroup v1: a file for each hierarchy).
+bool spawn_and_wait(std::vector<std::string> words, const std::vector<int>& groups = {}) {
   std::vector<char*> argv;
   for (auto& a : words) argv.push_back(a.data());
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
   // Not /dev/null: `runsc do` makes what it is given the property of nobody, and this one is everybody's.
   int nothing[2];
   if (::pipe2(nothing, O_CLOEXEC) != 0) return false;
   ::close(nothing[1]);
-  ::posix_spawn_file_actions_adddup2(&actions, nothing[0], 0);
-  // A session of its own, as in the library: the scheduler weighs sessions, whatever they are made of.
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  pid_t pid = 0;
   char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   char* env[] = {path, nullptr};
-  bool begun = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env) == 0;
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
+  pid_t pid = ::vfork();
+  if (pid == 0) {
+    // A session of its own, as in the library: the scheduler weighs sessions, whatever they are made of.
+    bool ready = ::setsid() >= 0 && ::dup2(nothing[0], 0) == 0;
+    for (int group : groups) ready = ready && ::write(group, "0", 1) == 1;
+    if (ready) ::execvpe(argv[0], argv.data(), env);
+    ::_exit(127);
+  }
   ::close(nothing[0]);
   int status = 0;
-  return begun && ::waitpid(pid, &status, 0) == pid && status == 0;
+  return pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-// The tool by itself, in a place of its own that is made before and taken away after: no limits, no reading back.
+// The tool by itself, in a place and a cgroup of its own that are made before and taken away after: the limits that it has from
+// us, too, and no reading back.
 class Bare {
  public:
-  Bare(const backends::Backend& backend, const Policy& policy) : backend_(backend), policy_(policy) {}
+  Bare(const backends::Backend& backend, const Policy& policy) : backend_(backend), policy_(policy), limits_(policy.limits) {
+    if (auto host = Host::look()) host_.emplace(std::move(host).value());
+    limits_.memory.n += backend.overhead().memory.n;
+    limits_.processes += backend.overhead().tasks;
+  }
   ~Bare() { clear(); }
   void prepare() {
     clear();
@@ -64,21 +69,28 @@ class Bare {
     if (!scratch) return;
     scratch_ = std::move(scratch).value();
     auto plan = backends::plan_tool(backend_, policy_, request, scratch_.path(), ids_.id);
-    if (plan && scratch_.write(plan.value().pieces)) plan_ = std::move(plan).value();
+    if (!plan || !scratch_.write(plan.value().pieces)) return;
+    plan_ = std::move(plan).value();
+    if (!host_) return;
+    if (auto group = create_cgroup(host_->cgroup, limits_)) group_ = std::move(group).value();
   }
-  bool run() const { return plan_ && spawn_and_wait(plan_->argv); }
+  bool run() const { return plan_ && spawn_and_wait(plan_->argv, group_ ? group_->tasks_fds() : std::vector<int>()); }
 
  private:
   void clear() {
     if (plan_)
       for (const auto& command : plan_->after) backends::run_quietly(command);
     plan_.reset();
+    group_.reset();
     scratch_.remove();
   }
   const backends::Backend& backend_;
   const Policy& policy_;
   CellIds ids_, root_;
   backends::Scratch scratch_;
+  std::optional<Host> host_;
+  Limits limits_;
+  std::unique_ptr<Cgroup> group_;
   std::optional<backends::ToolPlan> plan_;
 };
 
