@@ -94,6 +94,12 @@ bool has_bare_lf(std::string_view bytes) {
   return false;
 }
 
+// The line that says how long a chunk is; from the second chunk on it comes behind the CR LF of the one before.
+std::string_view head_of_chunk(std::string_view bytes) {
+  if (bytes.starts_with("\r\n")) bytes.remove_prefix(2);
+  return bytes.substr(0, bytes.find("\r\n"));
+}
+
 const char* sentence(http::error error) {
   switch (error) {
     case http::error::bad_method:
@@ -209,6 +215,8 @@ RequestParser::State RequestParser::feed(std::string_view bytes, std::size_t& co
       if (bytes.size() >= limits_.header_bytes || (parser.chunked() && has_bare_lf(bytes))) return fail(400, kBadChunk);
       return State::kMore;
     }
+    // Had it come byte by byte, its bare LF would have been met before what it announces.
+    if (ec && parser.chunked() && has_bare_lf(head_of_chunk(bytes))) return fail(400, kBadChunk);
     if (ec) return fail_by(ec.value(), {});
     if (taken_ + parser.get().body().size() > most()) return fail_by(static_cast<int>(http::error::body_limit), {});
     if (used == 0) break;
