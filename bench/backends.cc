@@ -1,6 +1,7 @@
 // /bin/true through a backend against the tool's own command line with the same settings, and gVisor started ahead against
 // `runsc do`: interleaved, the ratio last. Root, for all of them. Usage: bench_backends [runs] [name ...]
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,23 +28,27 @@ bool spawn_and_wait(std::vector<std::string> words, const std::vector<int>& grou
   std::vector<char*> argv;
   for (auto& a : words) argv.push_back(a.data());
   argv.push_back(nullptr);
-  // Not /dev/null: `runsc do` makes what it is given the property of nobody, and this one is everybody's.
-  int nothing[2];
-  if (::pipe2(nothing, O_CLOEXEC) != 0) return false;
+  // Not /dev/null, nor whatever our own output goes to: runsc makes what it is given the property of nobody.
+  int nothing[2], said = ::memfd_create("said", MFD_CLOEXEC);
+  if (said < 0 || ::pipe2(nothing, O_CLOEXEC) != 0) return false;
   ::close(nothing[1]);
   char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   char* env[] = {path, nullptr};
   pid_t pid = ::vfork();
   if (pid == 0) {
     // A session of its own, as in the library: the scheduler weighs sessions, whatever they are made of.
-    bool ready = ::setsid() >= 0 && ::dup2(nothing[0], 0) == 0;
+    bool ready = ::setsid() >= 0 && ::dup2(nothing[0], 0) == 0 && ::dup2(said, 1) == 1 && ::dup2(said, 2) == 2;
     for (int group : groups) ready = ready && ::write(group, "0", 1) == 1;
     if (ready) ::execvpe(argv[0], argv.data(), env);
     ::_exit(127);
   }
   ::close(nothing[0]);
   int status = 0;
-  return pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0;
+  bool well = pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0;
+  char text[1024];
+  if (ssize_t n = well ? 0 : ::pread(said, text, sizeof text, 0); n > 0) std::fwrite(text, 1, static_cast<std::size_t>(n), stderr);
+  ::close(said);
+  return well;
 }
 
 // The tool by itself, in a place and a cgroup of its own that are made before and taken away after: the limits that it has from
