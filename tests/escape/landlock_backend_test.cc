@@ -158,6 +158,25 @@ int flat_marks() {
 }
 HOTCELL_PROGRAM(flat_marks) { return flat_marks(); }
 
+// The control: what the same prints without a cell, in a process that ends with what it did to itself.
+std::string outside(int (*attack)(), const std::map<std::string, std::string>& env) {
+  int out[2];
+  if (::pipe2(out, O_CLOEXEC) != 0) return "no pipe";
+  pid_t child = ::fork();
+  if (child == 0) {
+    for (const auto& [k, v] : env) ::setenv(k.c_str(), v.c_str(), 1);
+    ::dup2(out[1], 1);
+    ::_exit(attack());
+  }
+  ::close(out[1]);
+  std::string said;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) said.append(buffer, static_cast<std::size_t>(n));
+  ::close(out[0]);
+  ::waitpid(child, nullptr, 0);
+  return said;
+}
+
 class LandlockBackend : public SceneTest {
  protected:
   void SetUp() override {
@@ -212,21 +231,7 @@ TEST_F(LandlockBackend, TheCallersOtherProcessesAndSocketsAreOutOfReach) {
   auto report = launcher_->run(policy_, program("flat_neighbours", env));
   char byte;
   EXPECT_EQ(::recv(dgram, &byte, 1, 0), -1) << "a datagram came through";
-  // The control: the same outside, by a process that will end with what it did to itself.
-  int out[2];
-  ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
-  pid_t child = ::fork();
-  if (child == 0) {
-    for (const auto& [k, v] : env) ::setenv(k.c_str(), v.c_str(), 1);
-    ::dup2(out[1], 1);
-    ::_exit(flat_neighbours());
-  }
-  ::close(out[1]);
-  std::string control;
-  char buffer[4096];
-  for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) control.append(buffer, static_cast<std::size_t>(n));
-  ::close(out[0]);
-  ::waitpid(child, nullptr, 0);
+  const std::string control = outside(flat_neighbours, env);
   ::shmctl(segment, IPC_RMID, nullptr);
   ::close(dgram);
   EXPECT_EQ(control,
@@ -262,20 +267,7 @@ TEST_F(LandlockBackend, ModesAndTimesOfTheCallersFilesStayAsTheyAre) {
   EXPECT_TRUE(has_denial(report.value(), "chmod"));
   // The control: outside every one of them goes through.
   for (const char* left : {"rw/own", "rw/to-own", "rw/link"}) ::unlink(scene_->path(left).c_str());
-  int out[2];
-  ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
-  pid_t child = ::fork();
-  if (child == 0) {
-    for (const auto& [k, v] : env) ::setenv(k.c_str(), v.c_str(), 1);
-    ::dup2(out[1], 1);
-    ::_exit(flat_marks());
-  }
-  ::close(out[1]);
-  std::string control;
-  char buffer[4096];
-  for (ssize_t n; (n = ::read(out[0], buffer, sizeof buffer)) > 0;) control.append(buffer, static_cast<std::size_t>(n));
-  ::close(out[0]);
-  ::waitpid(child, nullptr, 0);
+  const std::string control = outside(flat_marks, env);
   for (const char* what : {"chmod", "fchmodat", "by-descriptor", "by-link", "by-dots", "utimensat", "utimensat-held", "utimes", "read-only", "read-only-open", "read-only-times", "own", "own-open", "set-id"})
     EXPECT_NE(("\n" + control).find(cat("\n", what, " 0\n")), std::string::npos) << what << "\n" << control;
   EXPECT_NE(state("secret"), secret);
