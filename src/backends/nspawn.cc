@@ -1,6 +1,4 @@
 // systemd-nspawn: a container on a folder, without systemd around it. Its own small init is pid 1; our filter stands behind its own.
-#include <algorithm>
-
 #include "backends/tools.h"
 #include "backends/view.h"
 #include "base/strings.h"
@@ -49,18 +47,15 @@ class Nspawn final : public Backend {
       for (char c : path) text += c == ':' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
       return text;
     };
-    // It sorts its mounts by path: of two on one place either might be the one that is seen. What is granted is the later one.
-    auto granted = [&](std::string_view target) { return std::any_of(shown.begin(), shown.end(), [&](const Shown& s) { return s.kind == Shown::Kind::kBind && s.target == target; }); };
-    for (auto it = shown.begin(); it != shown.end(); ++it) {
-      const Shown& s = *it;
-      if (std::any_of(it + 1, shown.end(), [&](const Shown& later) { return later.target == s.target; })) continue;
+    // It sorts its mounts by path: of two on one place either might be the one that is seen.
+    for (const auto& s : uncovered(shown)) {
       if (s.kind == Shown::Kind::kBind) add({cat(s.read_only ? "--bind-ro=" : "--bind=", quote(s.source), ":", quote(s.target))});
       if (s.kind == Shown::Kind::kTmpfs) add({cat("--tmpfs=", s.target, ":mode=1777,", tmpfs_room(s.size), s.read_only ? ",ro" : "")});
     }
     if (!r.policy.filesystem.writable_scratch) add({"--tmpfs=/dev/shm:mode=1777,size=4k,ro"});  // it brings one that can be written
     // It mounts both, and the program has no use for them. It fills them all the same: folders of root.
-    if (!granted("/sys")) add({"--tmpfs=/sys:mode=700,size=64k"});
-    if (!granted("/run")) add({"--tmpfs=/run:mode=711,size=64k", "--tmpfs=/run/host:mode=711,size=64k"});
+    if (!shows_host_at(shown, "/sys")) add({"--tmpfs=/sys:mode=700,size=64k"});
+    if (!shows_host_at(shown, "/run")) add({"--tmpfs=/run:mode=711,size=64k", "--tmpfs=/run/host:mode=711,size=64k"});
     for (const auto& [k, v] : r.env) add({cat("--setenv=", k, "=", v)});
     add({cat("--chdir=", r.request.workdir.empty() ? "/work" : r.request.workdir), "--"});
     for (auto w : kSealedFirst) a.emplace_back(w);

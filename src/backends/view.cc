@@ -116,6 +116,18 @@ void grants_without_devices(const ToolRequest& r, ToolPlan& plan) {
   plan.pieces.push_back(harmless_piece());
 }
 
+std::vector<Shown> uncovered(std::vector<Shown> shown) {
+  for (std::size_t i = shown.size(); i-- > 0;) {
+    auto same = [&](const Shown& later) { return later.target == shown[i].target; };
+    if (std::any_of(shown.begin() + static_cast<std::ptrdiff_t>(i) + 1, shown.end(), same)) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return shown;
+}
+
+bool shows_host_at(const std::vector<Shown>& shown, std::string_view target) {
+  return std::any_of(shown.begin(), shown.end(), [&](const Shown& s) { return s.kind == Shown::Kind::kBind && s.target == target; });
+}
+
 std::vector<Piece> skeleton(const std::vector<Shown>& shown, std::string_view prefix) {
   std::vector<Piece> out;
   // What is mounted later, over both, is no place for it.

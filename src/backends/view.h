@@ -40,6 +40,10 @@ std::vector<Piece> made_etc(const ToolRequest& request);
 // Before a tool that cannot be relied on to mount what is granted without devices: a program of ours that sees to it. Nothing is granted:
 // nothing is changed. As root alone, as these tools are.
 void grants_without_devices(const ToolRequest& request, ToolPlan& plan);
+// Without what something later is mounted over: for tools that refuse two mounts on one place, or take either of them.
+std::vector<Shown> uncovered(std::vector<Shown> shown);
+// Whether something of the host's is shown at this very place, so that nothing of ours belongs there.
+bool shows_host_at(const std::vector<Shown>& shown, std::string_view target);
 // Empty folders, files and the links for all of it below `prefix`: a root that needs nothing made in it any more.
 std::vector<Piece> skeleton(const std::vector<Shown>& shown, std::string_view prefix);
 

@@ -90,10 +90,9 @@ Result<void> host_config(JsonWriter& w, const ToolRequest& r, const ContainerSpe
   w.begin_object();
   for (const auto& s : shown)
     if (s.kind == Shown::Kind::kTmpfs) w.field(s.target, std::string_view(cat(s.read_only ? "ro" : "rw", ",exec,nosuid,nodev,mode=1777,", spec.kind == EngineKind::kDocker ? tmpfs_room(s.size) : cat("size=", s.size.n))));
-  auto granted = [&](std::string_view target) { return std::any_of(shown.begin(), shown.end(), [&](const Shown& s) { return s.kind == Shown::Kind::kBind && s.target == target; }); };
-  if (!granted("/sys")) w.field("/sys", "ro,nosuid,nodev,noexec,mode=0555,size=4096");  // engines show the host's
+  if (!shows_host_at(shown, "/sys")) w.field("/sys", "ro,nosuid,nodev,noexec,mode=0555,size=4096");  // engines show the host's
   if (!r.policy.filesystem.writable_scratch) w.field("/dev/shm", "ro,nosuid,nodev,noexec,mode=1777,size=4096");
-  if (spec.kind == EngineKind::kPodman && !granted("/run")) w.field("/run", "ro,nosuid,nodev,noexec,mode=0755,size=4096");
+  if (spec.kind == EngineKind::kPodman && !shows_host_at(shown, "/run")) w.field("/run", "ro,nosuid,nodev,noexec,mode=0755,size=4096");
   w.end_object();
   w.key("Mounts");
   w.begin_array();
@@ -136,10 +135,7 @@ Result<void> podman_shows(std::string_view path) {
 
 Result<std::vector<Shown>> engine_view(const ToolRequest& r, EngineKind kind) {
   TRY_SET(auto out, view_sealed(r));
-  // Engines refuse two mounts on one place. Parents come first, so what is granted is the later one, as where it is mounted over the other.
-  for (std::size_t i = out.size(); i-- > 0;)
-    if (std::any_of(out.begin() + static_cast<std::ptrdiff_t>(i) + 1, out.end(), [&](const Shown& later) { return later.target == out[i].target; }))
-      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+  out = uncovered(std::move(out));  // engines refuse two mounts on one place
   if (kind == EngineKind::kPodman) {
     for (const auto& s : out)
       for (const auto& path : {s.source, s.target}) TRY(podman_shows(path));
