@@ -1,4 +1,5 @@
-// Programs whose runtime waits in a finished cell, against the same started bare; cold in a cell and from the cache, too.
+// Programs whose runtime waits in a finished cell, against the same started bare. Cold, too: the runtime started in a cell that
+// waits, as a daemon has them (park.cells), and in one that is made for it; and programs from the cache.
 // Usage: bench_warm [rounds]
 #include <fcntl.h>
 #include <spawn.h>
@@ -88,44 +89,47 @@ void measure(const Row& row, int rounds) {
     must(launcher->park(policy, 1));
     while (launcher->parked(policy) == 0) must(launcher->step(std::chrono::milliseconds(20)));
   };
+  enum class Way { kWaiting, kInWaitingCell, kInNewCell };
   // Nothing of ours may be busy while something is measured: a runtime that was used is replaced at once.
-  auto settle = [&] {
+  auto settle = [&](Way way) {
     Policy policy = base;
     Request request;
     must(plan_run(source, policy, {true, true}, request));
     (void)must(pipeline.prepare(source, policy, request));
-    if (!can_wait) return wait_for_cell(policy);
+    if (way == Way::kInWaitingCell) wait_for_cell(policy);
+    else must(launcher->park(policy, 0));
+    if (!can_wait) return;
     runtimes.offer(source, policy, request);
     while (launcher->parked(policy, *request.runtime) == 0) must(launcher->step(std::chrono::milliseconds(20)));
     auto until = bench::Clock::now() + std::chrono::milliseconds(30);
     while (bench::Clock::now() < until) must(launcher->step(std::chrono::milliseconds(10)));
   };
-  std::vector<double> warm, cold, without;
+  std::vector<double> warm, cold, made, without;
   for (int i = 0; i < rounds; ++i) {
-    for (bool waiting : {true, false}) {
-      if (waiting && !can_wait) continue;
-      settle();
+    for (Way way : {Way::kWaiting, Way::kInWaitingCell, Way::kInNewCell}) {
+      if (way == Way::kWaiting && !can_wait) continue;
+      settle(way);
       Policy policy = base;
       Request request;
       auto start = bench::Clock::now();
       must(plan_run(source, policy, {true, true}, request));
       (void)must(pipeline.prepare(source, policy, request));
-      if (waiting) runtimes.offer(source, policy, request);
+      if (way == Way::kWaiting) runtimes.offer(source, policy, request);
       Report report = must(launcher->run(policy, std::move(request)));
-      (waiting ? warm : cold).push_back(since(start));
+      (way == Way::kWaiting ? warm : way == Way::kInWaitingCell ? cold : made).push_back(since(start));
       if (report.verdict.exit_code != 0 || report.out != "1\n") {
         std::fprintf(stderr, "%s: %s%s\n", row.name, report.out.c_str(), report.err.c_str());
         std::exit(1);
       }
     }
-    settle();
+    settle(Way::kInNewCell);
     without.push_back(bare(row.bare));
   }
   std::printf("%-22s bare %8.2f ms (p99 %.2f)", row.name, median(without), p99(without));
   if (can_wait) std::printf("  warm %7.2f (p99 %.2f)", median(warm), p99(warm));
-  std::printf("  cold %7.2f (p99 %.2f)\n", median(cold), p99(cold));
+  std::printf("  cold, in a waiting cell %7.2f (p99 %.2f), in a new one %7.2f (p99 %.2f)\n", median(cold), p99(cold), median(made), p99(made));
   if (*row.must_warm) std::printf("  warm/bare ratio %.3f (must %s)\n", median(warm) / median(without), row.must_warm);
-  if (*row.must_cold) std::printf("  cold/bare ratio %.3f (must %s)\n", median(cold) / median(without), row.must_cold);
+  if (*row.must_cold) std::printf("  cold/bare ratio %.3f (must %s), in a new cell %.3f\n", median(cold) / median(without), row.must_cold, median(made) / median(without));
 }
 
 }  // namespace
