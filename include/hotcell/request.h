@@ -33,6 +33,7 @@ struct OuterPlace {
   std::string workspace;
   unsigned id = 0;
   bool own_rlimits = false;  // the tool sets those of the program, and needs more itself
+  bool many_threads = false;  // it opens many files from many threads
 };
 
 // A runtime that is started in a finished cell before there is anything to run, and then waits (Launcher::park). When it

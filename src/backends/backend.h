@@ -75,6 +75,7 @@ struct Overhead {
   Bytes memory = 8_MiB;
   std::uint32_t tasks = 4;
   bool own_rlimits = false;  // it sets those of the program; its own are then no concern of the policy
+  bool many_threads = false;  // it opens many files from many threads
 };
 
 // The allowance is no small part of the limit: a program may have that much more than it was given. Up to a quarter it is

@@ -330,7 +330,7 @@ const Backend* oci() {
   return &it;
 }
 const Backend* runsc() {
-  static const Oci it({"runsc", "gVisor: a kernel of its own between program and host", "runsc", {.memory = 160_MiB, .tasks = 256, .own_rlimits = true}, true, false});
+  static const Oci it({"runsc", "gVisor: a kernel of its own between program and host", "runsc", {.memory = 160_MiB, .tasks = 256, .own_rlimits = true, .many_threads = true}, true, false});
   return &it;
 }
 

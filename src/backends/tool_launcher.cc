@@ -269,6 +269,7 @@ class ToolLauncher final : public Launcher, public Suspends {
     // A tool that can do without privileges gets none.
     place->id = backend_.without_root() ? run.ids.id : 0;
     place->own_rlimits = backend_.overhead().own_rlimits;
+    place->many_threads = backend_.overhead().many_threads;
     out.place = std::move(place);
     if (!ahead) return out;
     out.sources.push_back(tool_);  // one that was replaced has other walls than those that are read back now
@@ -306,9 +307,10 @@ class ToolLauncher final : public Launcher, public Suspends {
   void finish(ToolRun& run, const std::vector<LayerReport>& walls, RunId id, Result<Report> report) {
     live_.erase(id);
     std::optional<Told> told;
-    if (run.told.valid() && told_by_number()) told = take_told(run.told);
+    // Closed at the end, after the answer: the kernel takes some 20 ms to take a watch down.
+    const ToldBy by = std::move(run.told);
+    if (by.valid() && told_by_number()) told = take_told(by);
     if (told && run.resumed) told->started = true;
-    run.told.reset();
     // One that succeeds without our seal has run the program without it: that is found by its walls (check_promises), or was waived.
     if (report.ok() && told && !told->started && by_itself(report.value().verdict.reason) && report.value().verdict.exit_code != 0) report = never_began(run, report.value());
     if (report.ok()) {

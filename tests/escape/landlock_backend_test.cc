@@ -151,7 +151,10 @@ int flat_marks() {
   say("own-now", ::futimens(own, nullptr) == 0 && ::stat("own", &st) == 0 && st.st_mtime > 2000 ? 0 : errno);
   ::symlink("own", "to-own");
   say("link-times", ::utimensat(AT_FDCWD, "to-own", old, AT_SYMLINK_NOFOLLOW) == 0 && ::lstat("to-own", &st) == 0 && st.st_mtime == 2000 ? 0 : errno);
+  say("own-long", ::chmod((folder + "//./own").c_str(), 0606) == 0 && mode() == 0606 ? 0 : errno);
+  say("own-through-long", ::chmod(("/proc//self/./fd/" + std::to_string(own)).c_str(), 0604) == 0 && mode() == 0604 ? 0 : errno);
   say("not-there", result_of(::chmod("nobody", 0600)));
+  say("asks", result_of(::chmod("closed/nobody", 0600)));
   say("bad-address", result_of(::syscall(SYS_fchmodat, AT_FDCWD, 8, 0600)));
   say("set-id", result_of(::chmod("own", 04755)));
   return 0;
@@ -255,12 +258,15 @@ TEST_F(LandlockBackend, ModesAndTimesOfTheCallersFilesStayAsTheyAre) {
   auto env = scene_->env("");
   ::chmod(scene_->path("rw").c_str(), 0777);  // as root the program is another user
   std::string secret = state("secret"), ro = state("ro/file");
+  // As root the cell may not search it, and shall not learn what is in there by the launcher's rights either.
+  ASSERT_EQ(::mkdir(scene_->path("rw/closed").c_str(), 0700), 0);
   auto report = launcher_->run(policy_, program("flat_marks", env));
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report.value().out,
             "chmod 1\nfchmodat 1\nfchmodat2 1\nby-descriptor 1\nby-link 1\nby-dots 1\nutimensat 1\nutimensat-held 1\nutimes 1\n"
             "read-only 1\nread-only-open 1\nread-only-times 1\n"
-            "own 0\nown-open 0\nown-at 0\nown-through 0\nown-times 0\nown-now 0\nlink-times 0\nnot-there 2\nbad-address 14\nset-id 1\n")
+            "own 0\nown-open 0\nown-at 0\nown-through 0\nown-times 0\nown-now 0\nlink-times 0\n"
+            "own-long 0\nown-through-long 0\nnot-there 2\nasks " + std::to_string(::geteuid() == 0 ? EACCES : ENOENT) + "\nbad-address 14\nset-id 1\n")
       << describe(report.value());
   EXPECT_EQ(state("secret"), secret);
   EXPECT_EQ(state("ro/file"), ro);

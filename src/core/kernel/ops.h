@@ -15,7 +15,7 @@ enum class OpKind : uint16_t {
   kRlimit, kDropCaps, kNoNewPrivs, kRuleset, kPathRule, kPortRule, kRestrict,
   // Marks the end of init's part; the rest runs in the program's process.
   kFork,
-  kSession, kChdir, kSeccomp, kExec,
+  kSession, kChdir, kRoomForFiles, kSeccomp, kExec,
 };
 inline constexpr unsigned kOpKinds = static_cast<unsigned>(OpKind::kExec) + 1;
 

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, kOpKinds> kNames = {
     "mount_attr", "stage", "mkdir", "mkfile", "symlink", "move_mount", "mount_tmpfs", "mount_proc", "mount_devpts", "bind",
     "mask", "hold_folder", "pivot_root", "read_only", "hold_proc", "mount_idle_proc", "own_user", "user_limits", "door", "overlay", "template_end",
     "rlimit", "drop_caps", "no_new_privs",
-    "ruleset", "path_rule", "port_rule", "restrict", "fork", "session", "chdir", "seccomp", "exec"};
+    "ruleset", "path_rule", "port_rule", "restrict", "fork", "session", "chdir", "room_for_files", "seccomp", "exec"};
 
 }  // namespace
 

@@ -21,9 +21,13 @@ constexpr CallGroup kGroups[] = {
      "descriptors that the cell was given or opened; the mounts and Landlock decide which those are"},
     {kAllow, kBothBases,
      "open openat creat stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat getdents "
-     "getdents64 getcwd chdir fchdir statfs fstatfs getxattr lgetxattr fgetxattr getxattrat listxattr llistxattr "
-     "flistxattr listxattrat",
+     "getdents64 getcwd chdir fchdir statfs fstatfs fgetxattr flistxattr",
      "names: the root shows only what the policy grants"},
+    {kAllow, kBothBases, "getxattr lgetxattr getxattrat listxattr llistxattr listxattrat", "as other names", kNamespaces},
+    {refuse(EOPNOTSUPP), kBothBases, "getxattr lgetxattr getxattrat listxattr llistxattr listxattrat",
+     "without mounts of its own the caller's files are in reach by name, and Landlock does not look at attributes; the answer of a file "
+     "system that has none",
+     kFlat},
     {kAllow, kBothBases,
      "rename renameat renameat2 link linkat unlink unlinkat symlink symlinkat mkdir mkdirat rmdir chmod "
      "fchmod fchmodat fchmodat2 utime utimes futimesat utimensat umask",
@@ -160,9 +164,13 @@ constexpr std::uint32_t kUnix = 1, kInet = 2, kInet6 = 10, kNetlink = 16;
 // TIOCSTI and TIOCLINUX type into the terminal of whoever started us, TIOCCONS takes over the console, TIOCSETD loads
 // line disciplines (n_gsm, n_hdlc).
 constexpr std::uint32_t kBadIoctls[] = {0x5412, 0x541c, 0x541d, 0x5423};
-// FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY change an inode by a descriptor that may only read; a
-// read-only mount refuses them.
-constexpr std::uint32_t kInodeIoctls[] = {0x40086602, 0x401c5820, 0x40087602, 0x40806685};
+// FS_IOC_SET_ENCRYPTION_POLICY, ADD_ENCRYPTION_KEY, REMOVE_ENCRYPTION_KEY and _ALL_USERS: they need no more than a descriptor of a file
+// system's, and take away from its other users what they have open there.
+constexpr std::uint32_t kKeyIoctls[] = {0x800c6613, 0xc0506617, 0xc0406618, 0xc0406619};
+// The file systems' own, by their type: 'f' (flags, verity, encryption), 'v' (versions), 'X' (XFS's, also by others), btrfs' 0x94, f2fs' 0xf5.
+// Many change an inode by a descriptor that may only read, or tell of what is not granted; a read-only mount refuses the former.
+constexpr std::uint32_t kIoctlType = 0xff00;
+constexpr std::string_view kFileSystemIoctls = "flags and more of the caller's files, past Landlock; the answer of a file system that has none";
 // F_SETLEASE stalls other openers of a shared file, F_NOTIFY watches it.
 constexpr std::uint32_t kBadFcntls[] = {1024, 1026};
 // F_SET_RW_HINT and F_SET_FILE_RW_HINT are kept with the inode, on a read-only mount too: a note for the next reader.
@@ -238,7 +246,12 @@ constexpr ArgumentRule kArgumentRules[] = {
     {"mknodat", {bits(2, kMknodMask, 0140000)}, 0, {}, kAllow, kBothBases, kAnyNet, "a socket"},
 
     {"ioctl", {}, 1, kBadIoctls, kNotify, kBothBases, kAnyNet, "terminal injection and line disciplines"},
-    {"ioctl", {}, 1, kInodeIoctls, refuse(ENOTTY), kBothBases, kFlat, "flags of the caller's files, past Landlock; the answer of a file system that has none"},
+    {"ioctl", {}, 1, kKeyIoctls, refuse(ENOTTY), kBothBases, kAnyNet, "keys of encrypted file systems; the answer of one that has none"},
+    {"ioctl", {bits(1, kIoctlType, 'f' << 8)}, 0, {}, refuse(ENOTTY), kBothBases, kFlat, kFileSystemIoctls},
+    {"ioctl", {bits(1, kIoctlType, 'v' << 8)}, 0, {}, refuse(ENOTTY), kBothBases, kFlat, kFileSystemIoctls},
+    {"ioctl", {bits(1, kIoctlType, 'X' << 8)}, 0, {}, refuse(ENOTTY), kBothBases, kFlat, kFileSystemIoctls},
+    {"ioctl", {bits(1, kIoctlType, 0x94 << 8)}, 0, {}, refuse(ENOTTY), kBothBases, kFlat, kFileSystemIoctls},
+    {"ioctl", {bits(1, kIoctlType, 0xf5 << 8)}, 0, {}, refuse(ENOTTY), kBothBases, kFlat, kFileSystemIoctls},
     {"fcntl", {}, 1, kBadFcntls, kNotify, kBothBases, kAnyNet, "leases and directory notification on shared files"},
     {"fcntl", {}, 1, kHints, refuse(EINVAL), kBothBases, kAnyNet, "hints that stay with a shared file"},
     {"fcntl", {}, 1, kPipeSize, refuse(EPERM), kBothBases, kAnyNet, "larger pipes, out of what the caller's other programs have; the kernel answers the same past its limit"},

@@ -75,7 +75,7 @@ Result<void> Cell::build(const Host& host, int init_fd, bool will_wait, int stdi
   if (plan_->backend == BackendKind::kOuter) {
     if (outer_.workspace.empty()) return make_error(ErrorCode::kInvalid, "a tool's cell needs a place");
     ids_.id = outer_.id;
-    TRY_SET(plan_, make_plan(plan_->policy, host, BackendKind::kOuter, PlanPurpose::kRun, {outer_.workspace, outer_.id, outer_.own_rlimits}));
+    TRY_SET(plan_, make_plan(plan_->policy, host, BackendKind::kOuter, PlanPurpose::kRun, {outer_.workspace, outer_.id, outer_.own_rlimits, outer_.many_threads}));
   }
   if (plan_->backend == BackendKind::kLandlock) {
     // Its plan names the workspace and the ids, so it can only be finished here.
@@ -160,7 +160,7 @@ bool Cell::settle_stamp(bool wait) {
   if (!stamp_.awaited) return !not_stamped();
   template_->settle(stamp_, wait);
   stamp_.awaited = false;
-  if (not_stamped()) return false;
+  if (!stamp_.made || !stamp_.made->ok()) return false;
   child_ = std::move(stamp_.made->value().child);
   net_ = stamp_.made->value().net;
   return true;

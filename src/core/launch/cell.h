@@ -85,7 +85,10 @@ class Cell {
   bool not_stamped() const { return stamp_.made && !stamp_.made->ok(); }  // its template could not: it has no process
   void end();                                      // kill and reap, at once
   void fail(Error error);                          // set-up went wrong: remember why and end it
-  CellLeavings take_leavings() { return {std::move(mounts_), std::move(cgroup_), std::move(template_), std::exchange(net_, -1)}; }
+  CellLeavings take_leavings() {
+    settle_stamp(false);  // its template goes with them, and knows where it wants to be answered
+    return {std::move(mounts_), std::move(cgroup_), std::move(template_), std::exchange(net_, -1)};
+  }
   const Enforcement& enforcement() const { return enforcement_; }
 
   Clock::time_point next_listener{};               // a flood of denied calls is served one a millisecond

@@ -173,15 +173,7 @@ class Judge {
     return denial("rootfs", "its folder is on the host and not shown to the cell", fix("--write ", folder));
   }
 
-  // Empty for what no flag can grant: resolve() in grants.cc refuses these.
-  static std::string fix(std::string_view flag, const std::string& path) {
-    if (path == "/" || is_inside(path, "/proc") || is_inside(path, "/dev")) return {};
-    struct stat st;
-    if (::fstatat(AT_FDCWD, path.c_str(), &st, AT_NO_AUTOMOUNT) < 0) return {};  // only the cell has it
-    for (std::string_view ours : {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"})
-      if (path == ours) return {};
-    return cat(flag, for_shell(printable(path)));
-  }
+  static std::string fix(std::string_view flag, const std::string& path) { return grant_fix(flag, path); }
 
   Denial denial(std::string layer, std::string_view why, std::string fix) const {
     Denial d;
@@ -198,6 +190,16 @@ class Judge {
 };
 
 }  // namespace
+
+// resolve() in grants.cc refuses the same.
+std::string grant_fix(std::string_view flag, const std::string& path) {
+  if (path == "/" || is_inside(path, "/proc") || is_inside(path, "/dev")) return {};
+  struct stat st;
+  if (::fstatat(AT_FDCWD, path.c_str(), &st, AT_NO_AUTOMOUNT) < 0) return {};  // only the cell has it
+  for (std::string_view ours : {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"})
+    if (path == ours) return {};
+  return cat(flag, for_shell(printable(path)));
+}
 
 std::optional<Denial> judge_file(const Plan& plan, int root, const NamedFile& file) {
   return Judge(plan, root, file).run();

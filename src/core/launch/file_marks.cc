@@ -71,6 +71,17 @@ std::optional<int> names_descriptor(std::string_view path, pid_t tid) {
   return std::nullopt;
 }
 
+// "/a//b/./c" is "/a/b/c": places and our own names are compared as text. A ".." stays, it is the kernel's to walk.
+std::string plain_name(const std::string& path) {
+  std::string out;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '/')
+      while (path.compare(i + 1, 1, "/") == 0 || path.compare(i + 1, 2, "./") == 0) i += path[i + 1] == '/' ? 1 : 2;
+    out += path[i];
+  }
+  return out;
+}
+
 bool lies_in(const std::string& path, const std::string& folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/' || folder.ends_with('/'));
 }
@@ -112,6 +123,7 @@ int FileMarks::open_named(pid_t tid, int dir, const std::string& path, bool foll
     if (!folder) return -EBADF;
     what = cat(folder.value(), folder.value().ends_with('/') ? "" : "/", path);
   }
+  what = plain_name(what);
   if (follow)
     if (auto fd = names_descriptor(what, tid)) return open_held(tid, *fd, out, what);
   const Place* place = place_of(what);
@@ -119,7 +131,10 @@ int FileMarks::open_named(pid_t tid, int dir, const std::string& path, bool foll
   std::string rest = what.substr(place->name.size());
   rest.erase(0, std::min(rest.find_first_not_of('/'), rest.size()));
   const int flags = O_PATH | (follow ? 0 : O_NOFOLLOW);
-  auto opened = rest.empty() ? sys::duplicate(place->fd) : sys::open_beneath(place->fd, rest.c_str(), flags, 0, true);
+  auto opened = [&] {
+    FileIds ids(id_);  // what may not be walked through is not told of either
+    return rest.empty() ? sys::duplicate(place->fd) : sys::open_beneath(place->fd, rest.c_str(), flags, 0, true);
+  }();
   // A link or a .. that leads out.
   if (!opened) return opened.error().err == EXDEV ? -EPERM : -opened.error().err;
   // By way of .. or a link to where it may only read.

@@ -69,7 +69,7 @@ int NotifyListener::mark(const seccomp_notif& call) {
   // Many names shall not take the room of other kinds.
   if (!path.empty() && denials_.size() < kMostKinds / 2) {
     denied.what = cat(denied.name, " of ", printable(path), " was refused: it is in no folder that may be written");
-    denied.fix = cat("--write ", printable(path));
+    denied.fix = grant_fix("--write ", path);
   }
   remember(denied);
   return result;

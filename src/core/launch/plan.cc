@@ -138,6 +138,7 @@ Result<void> plan_outer(const Policy& policy, const Host& host, const FlatCell& 
   b.add({.kind = OpKind::kFork, .layer = Layer::kPidNs}, "the tool's process");
   b.add({.kind = OpKind::kSession, .layer = Layer::kPidNs}, "own session: no controlling terminal");
   b.add({.kind = OpKind::kChdir, .path = cell.workspace}, cell.workspace);
+  if (cell.many_threads) b.add({.kind = OpKind::kRoomForFiles, .layer = Layer::kPidNs}, "a table for 512 descriptors");
   return {};
 }
 

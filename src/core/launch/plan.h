@@ -44,6 +44,7 @@ struct FlatCell {
   std::string workspace;
   unsigned id = 0;  // host uid and gid when privileged, else 0
   bool own_rlimits = false;
+  bool many_threads = false;  // it opens many files from many threads: see kRoomForFiles
 };
 Result<std::shared_ptr<Plan>> make_plan(const Policy& policy, const Host& host, BackendKind backend, PlanPurpose purpose,
                                         const FlatCell& flat = {});

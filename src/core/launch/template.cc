@@ -101,7 +101,9 @@ Result<Template::Made> Template::read_answer(bool wait) {
   Made made;
   made.net = reply.net;
   made.child.pid = reply.pid;
-  // It is our own child and nobody else reaps it, so the number cannot have passed to another.
+  // It is our own child and nobody else reaps it, so the number cannot have passed to another; what is no child of ours is not killed.
+  siginfo_t state{};
+  if (::waitid(P_PID, static_cast<id_t>(reply.pid), &state, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0) return errno_error("waitid of a stamped cell", errno);
   made.child.pidfd = sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, reply.pid, 0)));
   if (!made.child.pidfd.valid()) {
     int err = errno;
