@@ -21,6 +21,22 @@ constexpr int kMostDepth = 3;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+// "signore", "blueprint", "foretell", and not "xignore".
+bool ends_other_word(std::string_view text, std::size_t begin, const BuiltinRule& rule) {
+  if (rule.group != "override") return true;
+  std::size_t word = begin;
+  while (word > 0 && std::isalpha(static_cast<unsigned char>(text[word - 1])) != 0) --word;
+  std::string_view head = text.substr(word, begin - word);
+  return head == "s" || head == "S" || head == "mons" || head == "Mons";
+}
+
+// test_ignore_previous_instructions_is_flagged: one name from its beginning to its end.
+bool is_test_name(std::string_view text, std::size_t begin, std::size_t end) {
+  std::string_view name = text.substr(0, begin), phrase = text.substr(begin, end - begin);
+  return (name.ends_with("test_") || name.ends_with("Test_") || name.ends_with("test-")) &&
+         std::all_of(phrase.begin(), phrase.end(), [](char c) { return is_word(c) || c == '-'; });
+}
+
 }  // namespace
 
 std::string snippet_of(std::string_view text, std::size_t begin, std::size_t end) {
@@ -277,15 +293,13 @@ void Examiner::squeeze(const View& view, std::vector<Evidence>& evidence) {
     std::size_t begin = place_of(found->begin), end = place_of(found->end - 1) + 1;
     if (end - begin > 12 * found->group.size() + 64) continue;  // letters of far apart are no word
     bool plain = is_plain(begin, end);
-    // Letters within other words: "signore".
+    // Letters within other words: "blueprint".
     bool inside = begin > 0 && std::isalpha(static_cast<unsigned char>(view.text[begin - 1])) != 0;
     std::string_view phrase = view.text.substr(begin, end - begin);
     auto words = 1 + std::count_if(phrase.begin(), phrase.end(), [](char c) { return c == ' ' || c == '\n'; });
     bool ordinary = phrase.size() <= found->group.size() + 8 && words <= 8;
-    // test_ignore_previous_instructions_is_flagged
-    std::string_view name = view.text.substr(0, begin);
-    bool tested = name.ends_with("test_") || name.ends_with("Test_") || name.ends_with("test-");
-    int weight = plain || tested || (inside && ordinary) ? 0 : weigh(view.text, rule, begin, end, !ordinary);
+    int weight = plain || (inside && ordinary && ends_other_word(view.text, begin, rule)) ? 0 : weigh(view.text, rule, begin, end, !ordinary);
+    if (is_test_name(view.text, begin, end)) weight /= 2;
     if (weight > 0) evidence.push_back({&rule, begin, end, weight});
   }
 }

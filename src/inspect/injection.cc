@@ -16,16 +16,25 @@ namespace {
 constexpr std::size_t kTogether = 400;  // bytes between pieces of evidence that belong to one instruction
 constexpr int kMedium = 8, kHigh = 10, kCritical = 14;
 
-bool is_pattern(std::string_view phrase) {
+// ignore\s+(?:all)…, and ignore_previous(instructions): with a space between its words it is a sentence that has such signs.
+bool is_code(std::string_view phrase, std::string_view group) {
+  if (phrase.find(' ') != phrase.npos) return false;
+  if (group == "override" && phrase.find('(') != phrase.npos) return true;
   return phrase.find("\\s") != phrase.npos || phrase.find("\\b") != phrase.npos || phrase.find("(?") != phrase.npos ||
          (phrase.find('|') != phrase.npos && phrase.find('(') != phrase.npos) || phrase.find(".*") != phrase.npos || phrase.find("\\w") != phrase.npos;
+}
+
+// (all )?previous instructions
+bool is_pattern(std::string_view phrase) {
+  return phrase.find(")?") != phrase.npos || phrase.find("\\s") != phrase.npos || phrase.find("(?:") != phrase.npos || phrase.find(".*") != phrase.npos;
 }
 
 // "your router's filter" is not the reader's own; what its makers told it is.
 bool is_of_another(std::string_view phrase) {
   std::size_t your = phrase.find("your ");
   if (your == phrase.npos || phrase.find("'s ", your) == phrase.npos) return false;
-  static constexpr std::array<std::string_view, 4> kMakers = {"developer", "creator", "maker", "owner"};
+  static constexpr std::array<std::string_view, 16> kMakers = {"developer", "creator", "maker",    "owner", "assistant", "model",   "system", "operator",
+                                                               "provider",  "vendor",  "designer", "ai",    "agent",     "trainer", "bot",    "company"};
   return std::none_of(kMakers.begin(), kMakers.end(), [&](auto maker) { return phrase.substr(your + 5).starts_with(maker); });
 }
 
@@ -39,10 +48,21 @@ std::string_view line_before(std::string_view text, std::size_t at) {
   return near.substr(near.rfind('\n') + 1);  // all of it, where there is none
 }
 
-// "system: you are logged in as root": what machines say.
+// "system: you are logged in as root": what machines say, in one line that says nothing more.
 bool is_of_a_machine(std::string_view phrase, std::string_view rest) {
-  static constexpr std::array<std::string_view, 9> kStates = {" running ", " logged in", " connected", " using ", " on ", " out of ", " up to date", " disconnected", " offline"};
-  return (phrase.ends_with("are") || phrase.ends_with("ARE")) && begins_with_one_of(rest, kStates);
+  if (!phrase.ends_with("are") && !phrase.ends_with("ARE")) return false;
+  rest = rest.substr(0, rest.find('\n'));
+  while (!rest.empty() && (rest.back() == '.' || rest.back() == ' ' || rest.back() == '\r')) rest.remove_suffix(1);
+  static constexpr std::array<std::string_view, 11> kStates = {" logged in as ", " logged in to ", " connected to ", " connected from ", " disconnected from ", " out of memory",
+                                                               " out of disk", " on branch ", " on version ", " on the latest ", " up to date with "};
+  static constexpr std::array<std::string_view, 6> kWhole = {" logged in", " connected", " disconnected", " up to date", " offline", " online"};
+  if (std::find(kWhole.begin(), kWhole.end(), rest) != kWhole.end()) return true;
+  // A name and a version: " running Ubuntu 22.04.3 LTS (kernel 5.15)".
+  bool runs = rest.starts_with(" running ") || rest.starts_with(" using ");
+  std::string_view what = rest.substr(std::min(rest.size(), rest.find(' ', 1)));
+  bool named = runs && what.size() > 1 && std::isupper(static_cast<unsigned char>(what[1])) != 0 && what.find_first_of("0123456789") != what.npos;
+  if (!named && !begins_with_one_of(rest, kStates)) return false;
+  return std::count(rest.begin(), rest.end(), ' ') <= 8 && rest.find(". ") == rest.npos && rest.find_first_of(",;:!?") == rest.npos;
 }
 
 // "# Instructions for AI agents", as files for tools that work on a repository begin.
@@ -63,8 +83,9 @@ bool is_turn(std::string_view text, std::size_t begin) {
 
 int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std::size_t end, bool hidden) {
   std::string_view phrase = text.substr(begin, end - begin);
-  if (rule.group != "role" && rule.group != "forged" && is_pattern(phrase)) return 0;
+  if (rule.group != "role" && rule.group != "forged" && is_code(phrase, rule.group)) return 0;
   int weight = rule.weight;
+  if (rule.group != "role" && rule.group != "forged" && is_pattern(phrase)) weight /= 2;
   // A pattern may take what closes a quotation with it, and more.
   std::size_t last = end;
   if (begin > 0 && (text[begin - 1] == '"' || text[begin - 1] == '`'))
@@ -72,7 +93,6 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
   while (last > begin + 1 && static_cast<unsigned char>(text[last - 1]) < 0x80 && std::isalnum(static_cast<unsigned char>(text[last - 1])) == 0) --last;
   static constexpr std::array<std::string_view, 6> kOrders = {"override", "leak", "jailbreak", "lawless", "void", "newtask"};
   if (std::find(kOrders.begin(), kOrders.end(), rule.group) != kOrders.end()) {
-    if (rule.group == "override" && phrase.find('(') != phrase.npos) return 0;  // ignore_previous(instructions)
     switch (how_it_is_said(text, begin, last)) {
       case Said::kDenied: return 0;
       case Said::kQuoted: return weight / 5;  // several of them together are no order yet
@@ -85,9 +105,10 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
     weight /= 4;  // what stands in a quotation is no more of an order than the rest of it
   } else if (rule.group == "steer" && how_it_is_said(text, begin, last) == Said::kDenied) {
     return 0;
-  } else if ((rule.group == "role" && is_of_a_machine(phrase, text.substr(end, 16))) ||
-             (rule.group == "address" && (is_heading(text, begin, end) || is_turn(text, begin)))) {
+  } else if (rule.group == "role" && is_of_a_machine(phrase, text.substr(end, 120))) {
     weight /= 2;
+  } else if (rule.group == "address" && (is_heading(text, begin, end) || is_turn(text, begin))) {
+    weight = std::min(weight, 4);  // with a command to run it is what such files hold; with more it is not
   }
   // Nobody encodes or hides an innocent instruction.
   return hidden ? weight * 3 / 2 : weight;

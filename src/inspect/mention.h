@@ -10,9 +10,9 @@ enum class Said { kToTheReader, kOfSomebody, kQuoted, kDenied };
 // Of the phrase text[begin, end). Looks a few hundred bytes around it, whatever the size of the text.
 Said how_it_is_said(std::string_view text, std::size_t begin, std::size_t end);
 
-// Within quotation marks, and near words that say what the quotation is: somebody writes about the phrase.
+// Within quotation marks, and in one sentence with words that say what the quotation is: somebody writes about the phrase.
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end);
-// A quotation that begins with the phrase and ends in the same line, and is no value of JSON.
+// A quotation that begins with the phrase, ends in the same line, is not all there is of it, and is no value of JSON.
 bool begins_quotation(std::string_view text, std::size_t begin, std::size_t end);
 
 }  // namespace hotcell::inspect
