@@ -118,6 +118,10 @@ void Analyser::walk(ShellId from, ShellId to) {
         loop_variable(node);
         redirects(n);
         break;
+      case ShellNodeKind::kCase:
+        test_or_arithmetic(n);
+        redirects(n);
+        break;
       case ShellNodeKind::kTest:
       case ShellNodeKind::kArithmetic:
       case ShellNodeKind::kForArithmetic:
@@ -179,8 +183,18 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
       c.at = a.begin;
       if (holds_personal_data(all)) construct("personal-data", name, c);
     }
-    for (ShellId w = a.elements; w < a.elements + a.count && elements.size() < 256; ++w)
-      for (Field& f : expand(w)) elements.push_back(std::move(f));
+    Call c;
+    c.at = a.begin;
+    for (ShellId w = a.elements; w < a.elements + a.count && elements.size() < 256; ++w) {
+      const ShellWord& word = s_.words[w];
+      bool keyed = word.count > 0 && s_.parts[word.parts].text == "[";  // [key]=value is not split
+      for (Field& f : expand(w, !keyed)) {
+        std::size_t close = f.text.starts_with('[') ? f.text.rfind("]=") : f.text.npos;
+        if (close != f.text.npos) computes(std::string_view(f.text).substr(1, close - 1), c);  // a=([i]=1)
+        if (st_.integers.contains(name)) computes(f.text, c);
+        elements.push_back(std::move(f));
+      }
+    }
     if (!a.append) st_.variables[name].elements.clear();
     Variable& now = st_.variables[name];
     now.array = true;
@@ -195,7 +209,7 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
   if (a.value != kNoShell) grown(a, node);
   Call c;
   c.at = a.begin;
-  subscript(value, c);
+  if (!subscript(value, c) && st_.integers.contains(name)) computes(value.text, c);
   if (a.index != kNoShell) {
     auto at = number(a.index);
     Variable& v = st_.variables[name];
@@ -220,49 +234,6 @@ void Analyser::loop_variable(const ShellNode& n) {
     }
   if (v.values.empty() || n.kind == ShellNodeKind::kSelect) v.values.push_back(unknown());
   st_.variables[std::string(n.name)] = std::move(v);
-}
-
-// A text like x[$(…)] has one use: to be taken for a variable's name, so that bash runs the command.
-bool Analyser::subscript(const Field& f, const Call& c) {
-  std::size_t at = std::min(f.text.find("[$("), f.text.find("[`"));
-  if (at == std::string::npos || at == 0 || f.text.find_first_of(" \n") < at) return false;
-  construct("subscript-injection", f.text, c);
-  evaluate_text(cat(": \"", f.text.substr(at + 1), "\""), c);
-  return true;
-}
-
-// Bash expands what it finds in subscripts, so a text like x[$(…)] runs a command in [[ -v ]], in (( )) and the like.
-void Analyser::test_or_arithmetic(ShellId node) {
-  const ShellNode& n = s_.nodes[node];
-  for (ShellId w = n.words; w < n.words + std::min<ShellId>(n.word_count, 64); ++w) {
-    const ShellWord& word = s_.words[w];
-    for (ShellId p = word.parts; p < word.parts + word.count; ++p) {
-      bool literal = s_.parts[p].kind == ShellPartKind::kLiteral;
-      if (literal && n.kind == ShellNodeKind::kTest) {
-        Field f;
-        Call c;
-        f.text = s_.parts[p].text;
-        c.at = n.begin;
-        if (s_.parts[p].quoted && subscript(f, c)) return;
-        continue;
-      }
-      Field f = s_.parts[p].kind == ShellPartKind::kLiteral ? Field{} : expand_one(w);
-      // In arithmetic a bare name stands for its value.
-      if (s_.parts[p].kind == ShellPartKind::kLiteral)
-        if (auto it = st_.variables.find(std::string(trim(s_.parts[p].text)));
-            it != st_.variables.end() && !it->second.values.empty())
-          f = it->second.values.back();
-      std::size_t at = f.text.find("[$(");
-      if (at == std::string::npos) at = f.text.find("[`");
-      if (at == std::string::npos) continue;
-      Call c;
-      c.at = n.begin;
-      c.node = node;
-      construct("subscript-injection", f.text, c);
-      evaluate_text(cat(": \"", f.text.substr(at + 1), "\""), c);
-      return;
-    }
-  }
 }
 
 void Analyser::evaluate_text(std::string text, const Call& c, Fields arguments) {

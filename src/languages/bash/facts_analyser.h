@@ -66,6 +66,7 @@ struct State {
   std::unordered_map<std::string, std::string> aliases;
   std::unordered_map<std::string, Function> functions;
   std::unordered_set<std::string> assigned;            // names that are set anywhere
+  std::unordered_set<std::string> integers = {"RANDOM", "OPTIND", "HISTCMD"};  // declare -i: their values are computed
   std::unordered_set<std::uint64_t> said;              // hashes of facts
   std::unordered_map<std::string, std::string> files;  // what the script wrote, when it is constant
   std::string folder;                                  // where constant cd's lead; empty: the work folder
@@ -98,11 +99,9 @@ class Analyser {
   void pipeline(ShellId node);
   void simple(ShellId node);
   void loop_variable(const ShellNode& n);
-  void test_or_arithmetic(ShellId node);
   void redirects(ShellId node);
   void keep_output(ShellId node, Args words, const std::optional<Field>& input);
   bool run_written_file(const Field& path, const Call& c, Fields arguments = {});
-  bool subscript(const Field& f, const Call& c);
   void assign(const ShellAssignment& a, ShellId node, bool local);
   void set_variable(const std::string& name, Field value, bool conditional, bool append);
   bool conditional(ShellId node) const;
@@ -160,6 +159,13 @@ class Analyser {
   void runs_program_by_option(const std::string& name, Args words, const Call& c);
   void declare(Args words, const Call& c);
   void special_variable(std::string_view name, const Field& value, std::uint32_t at);
+
+  // facts_subscripts.cc: texts that bash takes for arithmetic or for a variable's name
+  bool computes(std::string_view text, const Call& c, std::size_t from = 0);
+  bool named(std::string_view text, const Call& c);
+  bool subscript(const Field& f, const Call& c);
+  void test_or_arithmetic(ShellId node);
+  void tested_numbers(Args words, const Call& c);
 
   // facts_made.cc: programs whose text the script makes: makefiles, files it wrote, calculators that start commands
   bool makefile(Args words, const Call& c);

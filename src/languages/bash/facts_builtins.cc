@@ -57,12 +57,15 @@ void Analyser::alias_builtin(Args words) {
 void Analyser::declare(Args words, const Call& c) {
   bool reference = false, integer = false;
   for (const Field& f : words.subspan(1)) {
-    if (f.text.starts_with('-')) {
+    if (f.text.starts_with('-') || f.text.starts_with('+')) {
+      if (f.text[0] == '+') continue;
       reference = reference || f.text.find('n') != std::string::npos;
       integer = integer || f.text.find('i') != std::string::npos;
       continue;
     }
     std::size_t equals = f.text.find('=');
+    if (f.text.find('[') < equals) named(f.text, c);
+    if (integer) st_.integers.insert(f.text.substr(0, equals));
     if (equals == std::string::npos || equals == 0) {
       if (!f.known) construct("dynamic-declare", joined(words), c);
       continue;
@@ -82,7 +85,8 @@ void Analyser::declare(Args words, const Call& c) {
           value = parameter(s_.parts[word.parts + 1]);
       }
     }
-    subscript(value, c);
+    if (!subscript(value, c) && (integer || st_.integers.contains(name))) computes(value.text, c);
+    if (reference) named(value.text, c);
     st_.variables[name].refers.clear();
     const std::string meant = reference && value.known ? value.text : std::string();
     if (reference && value.known) {  // from now on the name means the other variable
@@ -91,10 +95,6 @@ void Analyser::declare(Args words, const Call& c) {
                      : unknown(st_.assigned.contains(value.text) ? std::string_view() : std::string_view(value.text));
     }
     if (reference && words[0].text != "export") construct("name-reference", f.text, c);
-    if (integer && value.text.find("[$(") != std::string::npos) {
-      construct("subscript-injection", f.text, c);
-      evaluate_text(cat(": \"", value.text, "\""), c);
-    }
     special_variable(name, value, c.at);
     set_variable(name, std::move(value), words[0].text != "local" && c.node != kNoShell && conditional(c.node), append);
     if (meant != name) st_.variables[name].refers = meant;
@@ -135,10 +135,8 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
         continue;
       }
       names.push_back(words[i].text);
-      if (words[i].text.find("[$(") != std::string::npos) {
-        construct("subscript-injection", words[i].text, c);
-        evaluate_text(cat(": \"", words[i].text, "\""), c);
-      }
+      named(words[i].text, c);
+      if (st_.integers.contains(words[i].text)) computes(value.text, c);
     }
     if (names.empty()) names.emplace_back(name == "read" ? "REPLY" : "MAPFILE");
     if (name != "read" && value.known && names.size() == 1) {
@@ -158,15 +156,15 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     return true;
   }
   if (name == "printf") {
+    if (words.size() > 1 && words[1].text.starts_with("-v") && words[1].text.size() > 2)
+      named(std::string_view(words[1].text).substr(2), c);
     if (words.size() > 3 && words[1].text == "-v") {
       auto text = output_of(std::vector<Field>(words.begin() + 2, words.end()), std::nullopt);
       Fields shifted(words.begin() + 2, words.end());
       shifted[0] = words[0];
       text = output_of(shifted, std::nullopt);
-      if (words[2].text.find("[$(") != std::string::npos) {
-        construct("subscript-injection", words[2].text, c);
-        evaluate_text(cat(": \"", words[2].text, "\""), c);
-      }
+      named(words[2].text, c);
+      if (text && st_.integers.contains(words[2].text)) computes(text->text, c);
       set_variable(words[2].text, text ? *text : unknown(), c.node != kNoShell && conditional(c.node), false);
     }
     return true;
@@ -190,7 +188,7 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
   if (name == "unset") {
     for (const Field& f : words.subspan(1)) {
       if (f.text.starts_with("HIST")) construct("history-tampering", joined(words), c);
-      if (f.text.find("[$(") != std::string::npos) evaluate_text(cat(": \"", f.text, "\""), c);
+      named(f.text, c);
       if (f.known && !f.text.starts_with('-'))
         set_variable(f.text, Field{}, c.node != kNoShell && conditional(c.node), false);
     }
@@ -241,11 +239,8 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
   }
   if (name == "test" || name == "[") tested_paths(words, c);
   if (name == "let" || name == "test" || name == "[" || name == "wait" || name == "getopts") {
-    for (const Field& f : words.subspan(1))
-      if (std::size_t at = std::min(f.text.find("[$("), f.text.find("[`")); at != std::string::npos) {
-        construct("subscript-injection", f.text, c);
-        evaluate_text(cat(": \"", f.text.substr(at + 1), "\""), c);
-      }
+    if (name == "test" || name == "[") return tested_numbers(words, c), true;
+    for (const Field& f : words.subspan(1)) name == "let" ? computes(f.text, c) : named(f.text, c);
     return true;
   }
   return false;

@@ -165,6 +165,9 @@ Field Analyser::parameter(const ShellPart& p) {
   std::string origin(name);
   if (twice && value) {
     if (value->known) {
+      Call c;
+      c.at = p.begin;
+      named(value->text, c);
       origin = value->text;
       value = lookup(value->text);
     } else {
@@ -195,13 +198,16 @@ Field Analyser::apply_operator(const ShellPart& p, Field value, bool set) {
     return expand_one(p.first);
   }
   if (op == ":?" || op == "?") return value;
+  std::optional<long> from, length = 1L << 30;
+  if (op == ":") {  // also of what is unknown: bash computes them all the same
+    from = number(p.first);
+    if (p.second != kNoShell) length = number(p.second);
+  }
   if (!value.known) return value;
   Field out = value;
   if (op == "len") {
     out.text = cat(value.text.size());
   } else if (op == ":") {
-    auto from = number(p.first);
-    auto length = p.second == kNoShell ? std::optional<long>(1L << 30) : number(p.second);
     if (!from || !length) return unknown();
     long size = static_cast<long>(value.text.size());
     long begin = *from < 0 ? size + *from : *from;
@@ -216,10 +222,10 @@ Field Analyser::apply_operator(const ShellPart& p, Field value, bool set) {
     if (!pattern.known || value.text.size() > 1024 || pattern.text.size() > 256) return unknown();
     out.text = remove_match(value.text, pattern.text, op);
   } else if (op[0] == '/') {
-    Field from = expand_one(p.first);
+    Field pattern = expand_one(p.first);
     Field to = p.second == kNoShell ? Field{} : expand_one(p.second);
-    if (!from.known || !to.known) return unknown();
-    auto text = replace(value.text, from, to, op);
+    if (!pattern.known || !to.known) return unknown();
+    auto text = replace(value.text, pattern, to, op);
     if (!text) return unknown();
     out.text = *text;
   } else if (op == "@") {

@@ -144,8 +144,12 @@ void Analyser::redirects(ShellId node) {
   const ShellNode& n = s_.nodes[node];
   for (ShellId i = n.redirects; i < n.redirects + n.redirect_count; ++i) {
     const ShellRedirect& r = s_.redirects[i];
-    if (r.op == ShellRedirectOp::kHereDocument || r.op == ShellRedirectOp::kHereString || r.target == kNoShell)
+    if (r.target == kNoShell) continue;
+    if (r.op == ShellRedirectOp::kHereDocument || r.op == ShellRedirectOp::kHereString) {
+      const ShellId word = r.op == ShellRedirectOp::kHereString ? r.target : s_.here_documents[r.target];
+      if (n.kind != ShellNodeKind::kSimple && word != kNoShell) expand_one(word);  // what it computes
       continue;
+    }
     Call c;
     c.at = r.begin;
     c.node = node;

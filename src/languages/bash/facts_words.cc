@@ -230,6 +230,9 @@ std::optional<long> Analyser::number(ShellId word) {
   }
   Field f = expand_one(word);
   --folding_;
+  Call c;
+  c.at = s_.words[word].begin;
+  computes(f.text, c);
   if (!f.known) return std::nullopt;
   // A bare name in arithmetic is a variable.
   if (!f.text.empty() && (isalpha(static_cast<unsigned char>(f.text[0])) != 0 || f.text[0] == '_'))
