@@ -231,7 +231,7 @@ TEST_F(SeccompRules, WithoutNamespacesTheCallersOtherProcessesAreOutOfReach) {
         EXPECT_EQ((*f)(name, {0, 0, 0}), kNotified) << name << " is done for the program";
       }
     // Setting flags, versions and verity; cloning; XFS's reading of any inode by its number; f2fs' writes at once.
-    for (std::uint64_t own : {0x40086602, 0x401c5820, 0x40087602, 0x40806685, 0x40049409, 0xc0045877, 0xc0205865, 0xf501}) {
+    for (std::uint64_t own : {0x40086602u, 0x401c5820u, 0x40087602u, 0x40806685u, 0x40049409u, 0xc0045877, 0xc0205865, 0xf501u}) {
       EXPECT_EQ((*f)("ioctl", {3, own}), fails(ENOTTY));
       EXPECT_EQ((*f)("ioctl", {3, own | kHigh}), fails(ENOTTY));
       EXPECT_EQ(def("ioctl", {3, own}), kOk) << "mounts decide";
@@ -341,7 +341,7 @@ TEST_F(SeccompRules, HighBitsDoNotHideIoctlAndPrctl) {
   for (std::uint64_t high : {std::uint64_t{0}, kHigh, std::uint64_t{1} << 32, ~std::uint64_t{0} << 32}) {
     for (std::uint64_t cmd : {0x5412, 0x541c, 0x541d, 0x5423}) EXPECT_EQ(def("ioctl", {0, high | cmd}), kNotified);
     for (std::uint64_t cmd : {0x5401, 0x5413, 0x5421, 0x541b, 0x5450}) EXPECT_EQ(def("ioctl", {0, high | cmd}), kOk);
-    for (std::uint64_t cmd : {0x800c6613, 0xc0506617, 0xc0406618, 0xc0406619}) EXPECT_EQ(def("ioctl", {0, high | cmd}), fails(ENOTTY));
+    for (std::uint64_t cmd : {0x800c6613u, 0xc0506617, 0xc0406618, 0xc0406619}) EXPECT_EQ(def("ioctl", {0, high | cmd}), fails(ENOTTY));
     for (std::uint64_t cmd : {1024, 1026}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kNotified);
     for (std::uint64_t cmd : {1, 3, 6, 1025, 1030, 1032, 1033}) EXPECT_EQ(def("fcntl", {0, high | cmd}), kOk);
     EXPECT_EQ(def("fcntl", {0, high | 1031}), fails(EPERM)) << "larger pipes are the caller's to have";

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "core/kernel/seccomp_names.h"
+#include "core/launch/file_judge.h"
 
 namespace hotcell {
 
