@@ -50,19 +50,32 @@ void DnsDoor::serve(std::string_view packet, const Client& client, const std::sh
     return refuse({false, "dns", cat(host.value().name, ": only addresses are answered, not ", dns_type_name(q.type), " records"), {}});
   if (in_flight_ >= kMostInFlight) return answer(q, client, DnsCode::kServerFailure);
   ++in_flight_;
-  entry.allowed = true;
   entry.rule = decision.rule;
   entry.reason = decision.reason;
-  log_.add(entry);
-  look_up_(host.value().name, [this, q, client, rules, target = Target{host.value(), 443}](Result<std::vector<Address>> found) {
+  look_up_(host.value().name, [this, q, client, rules, entry, host = host.value()](Result<std::vector<Address>> found) mutable {
     --in_flight_;
-    if (!found) return answer(q, client, found.error().code == ErrorCode::kNotFound ? DnsCode::kNoName : DnsCode::kServerFailure);
-    std::vector<Address> fit;
-    for (const auto& a : found.value()) {
-      if (!rules->check_address(target, a).allowed) return answer(q, client, DnsCode::kRefused);
-      if (a.v6 == (q.type == kDnsAaaa)) fit.push_back(a);
+    // What is logged is what was answered.
+    auto end = [&](DnsCode code, const std::vector<Address>& addresses = {}) {
+      log_.add(std::move(entry));
+      answer(q, client, code, addresses);
+    };
+    if (!found) {
+      entry.failed = true;
+      entry.rule = "dns";
+      entry.reason = cat(host.name, " has no address: ", found.error().message);
+      return end(found.error().code == ErrorCode::kNotFound ? DnsCode::kNoName : DnsCode::kServerFailure);
     }
-    answer(q, client, DnsCode::kOk, fit);
+    if (Decision d = rules->check_name(host, found.value(), own_); !d.allowed) {
+      entry.rule = d.rule;
+      entry.reason = d.reason;
+      entry.how = d.how;
+      return end(DnsCode::kRefused);
+    }
+    std::vector<Address> fit;
+    for (const auto& a : found.value())
+      if (a.v6 == (q.type == kDnsAaaa)) fit.push_back(a);
+    entry.allowed = true;
+    end(DnsCode::kOk, fit);
   });
 }
 

@@ -16,10 +16,11 @@ namespace hotcell::net {
 
 class DnsDoor {
  public:
-  // `look_up` calls back in the proxy's own thread.
+  // `look_up` calls back in the proxy's own thread; `own` says whether an address is this machine's.
   using LookUp = std::function<void(const std::string&, std::function<void(Result<std::vector<Address>>)>)>;
-  DnsDoor(sys::Fd fd, Log& log, Watcher& watcher, LookUp look_up)
-      : fd_(std::move(fd)), log_(log), watcher_(watcher), look_up_(std::move(look_up)) {}
+  using Own = std::function<bool(const Address&)>;
+  DnsDoor(sys::Fd fd, Log& log, Watcher& watcher, LookUp look_up, Own own)
+      : fd_(std::move(fd)), log_(log), watcher_(watcher), look_up_(std::move(look_up)), own_(std::move(own)) {}
 
   int fd() const { return fd_.get(); }
   // `shut`: why nothing is answered any more, if so.
@@ -37,6 +38,7 @@ class DnsDoor {
   Log& log_;
   Watcher& watcher_;
   LookUp look_up_;
+  Own own_;
   unsigned in_flight_ = 0;
 };
 

@@ -59,7 +59,9 @@ void Log::add(LogEntry entry) {
   ++(entry.failed ? stats_.failed : entry.allowed ? stats_.allowed : stats_.blocked);
   if (!entry.host.empty() && (stats_.hosts.size() < kMostHosts || stats_.hosts.contains(entry.host))) ++stats_.hosts[entry.host];
   if (!entry.allowed && !entry.failed) note_refusal(entry);
-  std::string failed = entry.failed && failures_.size() < kMostFailures && failures_.insert(entry.reason).second ? entry.reason : std::string();
+  // Names cost nothing to ask for: those that nobody has are no news.
+  const bool cheap = kind_of(entry) == EntryKind::kCheap;
+  std::string failed = entry.failed && !cheap && failures_.size() < kMostFailures && failures_.insert(entry.reason).second ? entry.reason : std::string();
   put(std::move(entry));
   if (!failed.empty()) note(std::move(failed));
 }

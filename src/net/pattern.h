@@ -18,6 +18,7 @@ class HostPattern {
   bool matches(const Host& host, std::uint16_t port) const;
   bool matches_address(const Address& address, std::uint16_t port) const;  // addresses and networks alone
   std::uint16_t first_port() const { return first_port_; }
+  std::uint16_t last_port() const { return last_port_; }
   bool matches_port(std::uint16_t port) const { return port >= first_port_ && port <= last_port_; }
 
  private:

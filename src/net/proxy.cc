@@ -91,7 +91,7 @@ class ProxyImpl final : public Proxy, private Door {
     if (options.dns.valid()) {
       dns_ = std::make_unique<DnsDoor>(std::move(options.dns), *log_, *watcher_, [this](const std::string& name, auto done) {
         ask(name, std::move(done));
-      });
+      }, own_);
       TRY(watch(dns_->fd(), kDns, EPOLLIN));
     }
     tokens_at_ = started_ = Clock::now();

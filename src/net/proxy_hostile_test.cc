@@ -276,6 +276,36 @@ TEST(ProxyHostile, ThisMachinesOwnAddressIsNotDialled) {
   EXPECT_TRUE(ask("there.test:443").starts_with("HTTP/1.1 502")) << "it was dialled";
 }
 
+// DNS as whoever dials: on the port that a rule has, and for no address of this machine. The log has what was answered.
+TEST(ProxyHostile, DnsAnswersWhatMayBeDialledAndLogsTheAnswer) {
+  auto options = options_for({.allow = {"ssh.test:22", "here.test", "there.test", "nobody.test", "inside.test"}, .allow_private = {"10.0.0.0/8:22"}},
+                             {{"ssh.test", {"10.0.0.7"}}, {"here.test", {"203.0.113.7"}}, {"there.test", {"203.0.113.8"}}, {"inside.test", {"192.168.0.1"}}});
+  options.dns = bind_udp(kLoopback, 0).value();
+  const auto port = port_of(options.dns.get()).value();
+  options.own = [](const Address& address) { return address.text() == "203.0.113.7"; };
+  auto proxy = Proxy::start(std::move(options)).value();
+  auto code = [&](std::string_view name) { return testing::dns_code(testing::ask_name(port, name)); };
+  EXPECT_TRUE(testing::ask_name(port, "there.test").ends_with("\xcb\x00\x71\x08"s));
+  EXPECT_TRUE(testing::ask_name(port, "ssh.test").ends_with("\x0a\x00\x00\x07"s)) << "allowed on port 22 alone, with its address";
+  EXPECT_EQ(code("here.test"), 5);
+  EXPECT_EQ(code("inside.test"), 5);
+  EXPECT_EQ(code("nobody.test"), 3);
+  auto entries = proxy->journal().entries();
+  ASSERT_EQ(entries.size(), 5u);
+  const bool allowed[] = {true, true, false, false, false}, failed[] = {false, false, false, false, true};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    EXPECT_EQ(entries[i].allowed, allowed[i]) << entries[i].host << ": " << entries[i].reason;
+    EXPECT_EQ(entries[i].failed, failed[i]) << entries[i].host << ": " << entries[i].reason;
+  }
+  EXPECT_EQ(entries[2].rule, "private");
+  EXPECT_NE(entries[2].reason.find("is this host's own"), std::string::npos) << entries[2].reason;
+  auto stats = proxy->journal().stats();
+  EXPECT_EQ(stats.allowed, 2u);
+  EXPECT_EQ(stats.blocked, 2u);
+  EXPECT_EQ(stats.failed, 1u);
+  EXPECT_TRUE(stats.notices.empty()) << "names that nobody has are no news";
+}
+
 // A connection to this machine's own address stands on --allow-private alone, and falls with it.
 TEST(ProxyHostile, AConnectionToThisMachineEndsWhenItIsNoLongerAllowed) {
   Server server(echo);

@@ -278,22 +278,8 @@ TEST(Proxy, NoMoreBytesThanTheLimitAreSentHoweverManyWereReadAhead) {
 
 TEST(Proxy, DnsAnswersOnlyAllowedNamesAndOnlyAddresses) {
   World world({.allow = {"api.good.test", "*.pkg.test"}});
-  sys::Fd udp(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage to;
-  socklen_t size = testing::kLoopback.fill(to, world.dns_port);
-  ASSERT_EQ(::connect(udp.get(), reinterpret_cast<sockaddr*>(&to), size), 0);
-  timeval limit{5, 0};
-  ::setsockopt(udp.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  auto ask = [&](std::string_view name, int type) {
-    std::string packet = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"s;
-    for (auto label : split(name, '.')) packet += static_cast<char>(label.size()) + std::string(label);
-    packet += "\0\0"s + static_cast<char>(type) + "\x00\x01"s;
-    (void)!::send(udp.get(), packet.data(), packet.size(), 0);
-    char answer[600];
-    ssize_t n = ::recv(udp.get(), answer, sizeof answer, 0);
-    return std::string(answer, n > 0 ? static_cast<std::size_t>(n) : 0);
-  };
-  auto code = [](const std::string& answer) { return answer.size() < 12 ? -1 : answer[3] & 15; };
+  auto ask = [&](std::string_view name, int type) { return testing::ask_name(world.dns_port, name, type); };
+  auto code = [](const std::string& answer) { return testing::dns_code(answer); };
   EXPECT_TRUE(ask("api.good.test", kDnsA).ends_with("\xcb\x00\x71\x0a"s));
   EXPECT_EQ(code(ask("api.good.test", kDnsAaaa)), 0);
   EXPECT_EQ(code(ask("c2VjcmV0.evil.test", kDnsA)), 5);

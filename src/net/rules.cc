@@ -1,6 +1,8 @@
 #include "net/rules.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "base/json_write.h"
 #include "base/strings.h"
@@ -111,20 +113,46 @@ Decision RuleSet::check(const Target& target) const {
   return judge(target.host, target.port);
 }
 
-Decision RuleSet::check_name(const Host& host) const {
-  // A pattern with ports allows the name to be looked up; a block of some ports does not forbid it.
-  Decision last = deny("default", "");
-  if (host.address) return deny("malformed", cat(host.name, " is an address: there is nothing to look up"));
-  auto try_port = [&](std::uint16_t port) {
-    last = judge(host, port);
-    return last.allowed;
-  };
-  for (std::uint16_t port : {std::uint16_t{443}, std::uint16_t{80}})
-    if (try_port(port)) return last;
+// Where what the rules say of a port of this host may change: if it may be talked to on any, it may on one of these.
+std::vector<std::uint16_t> RuleSet::telling_ports(const Host& host) const {
+  std::vector<std::uint16_t> ports = {443, 80, 1};  // what people ask for comes first, since the first says why not
   for (const auto& p : allow_)
-    if (p.matches(host, p.first_port()) && try_port(p.first_port())) return last;
-  if (last.rule == "default") last.reason = cat(host.name, " is refused: it is not on the list of allowed hosts");
-  return last;
+    if (p.matches(host, p.first_port())) ports.push_back(p.first_port());
+  for (const auto& p : allow_private_) ports.push_back(p.first_port());  // few, and some are of addresses
+  for (const auto& p : block_)
+    if (p.last_port() < 65535) ports.push_back(static_cast<std::uint16_t>(p.last_port() + 1));
+  if (within_) {
+    auto others = within_->telling_ports(host);
+    ports.insert(ports.end(), others.begin(), others.end());
+  }
+  std::set<std::uint16_t> seen;
+  std::erase_if(ports, [&](std::uint16_t port) { return !seen.insert(port).second; });
+  return ports;
+}
+
+Decision RuleSet::check_name(const Host& host) const { return check_name(host, {}, {}); }
+
+Decision RuleSet::check_name(const Host& host, const std::vector<Address>& addresses, const std::function<bool(const Address&)>& own) const {
+  if (host.address) return deny("malformed", cat(host.name, " is an address: there is nothing to look up"));
+  // Whether this machine has it is asked of the kernel: once for each.
+  std::vector<bool> owned;
+  for (const auto& address : addresses) owned.push_back(own && own(address));
+  std::optional<Decision> of_name, of_address;
+  for (std::uint16_t port : telling_ports(host)) {
+    Decision decision = judge(host, port);
+    if (!decision.allowed) {
+      if (!of_name) of_name = std::move(decision);
+      continue;
+    }
+    // One that leads inward spoils them all, as for whoever dials.
+    Decision bad = decision;
+    for (std::size_t i = 0; i < addresses.size() && bad.allowed; ++i) bad = check_address({host, port}, addresses[i], owned[i]);
+    if (bad.allowed) return decision;
+    if (!of_address) of_address = std::move(bad);
+  }
+  if (of_address) return *of_address;
+  if (of_name->rule == "default") of_name->reason = cat(host.name, " is refused: it is not on the list of allowed hosts");
+  return *of_name;
 }
 
 Decision RuleSet::check_address(const Target& target, const Address& address, bool own) const {

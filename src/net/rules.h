@@ -1,5 +1,6 @@
 // Who may be talked to. Pure: no file, no socket, no name is looked up in here.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,8 +36,10 @@ class RuleSet {
   Decision check(const Target& target) const;
   // Each address that a name was found to have; only what passes may be dialled. `own`: it is this machine's.
   Decision check_address(const Target& target, const Address& address, bool own = false) const;
-  // For DNS: whether there is any port on which it may be talked to.
+  // For DNS: whether there is any port on which it may be talked to; with the addresses that were found, on one port with all
+  // of them. `own`: as above, of each.
   Decision check_name(const Host& host) const;
+  Decision check_name(const Host& host, const std::vector<Address>& addresses, const std::function<bool(const Address&)>& own) const;
   RuleMode mode() const { return mode_; }
   // From now on only what those others allow as well; `whose`: where they can be changed.
   void stay_within(std::shared_ptr<const RuleSet> others, Whose whose) { within_ = std::move(others), whose_ = whose; }
@@ -45,6 +48,7 @@ class RuleSet {
   const HostPattern* find(const std::vector<HostPattern>& list, const Host& host, std::uint16_t port) const;
   const HostPattern* find_block(const Address& address, std::uint16_t port) const;
   Decision judge(const Host& host, std::uint16_t port) const;
+  std::vector<std::uint16_t> telling_ports(const Host& host) const;
   bool private_allowed(const Host& host, const Address* address, std::uint16_t port) const;
 
   RuleMode mode_ = RuleMode::kAllowlist;

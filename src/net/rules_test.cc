@@ -181,5 +181,38 @@ TEST(Rules, NamesAreLookedUpForPatternsWithAPort) {
   EXPECT_FALSE(r.check_name(parse_host("b.test").value()).allowed);
 }
 
+// Whatever the lists say of ports, and of whichever of two lists: a name is answered if it may be talked to on one.
+TEST(Rules, NamesAreLookedUpForAnyPortThatIsLeft) {
+  const Host a = parse_host("a.test").value();
+  EXPECT_TRUE(rules({.mode = RuleMode::kOpen, .block = {"a.test:443", "a.test:80"}}).check_name(a).allowed);
+  EXPECT_TRUE(rules({.mode = RuleMode::kOpen, .block = {"a.test:2-65535"}}).check_name(a).allowed);
+  EXPECT_FALSE(rules({.mode = RuleMode::kOpen, .block = {"a.test:1-1000", "a.test:1001-65535"}}).check_name(a).allowed);
+  EXPECT_TRUE(rules({.allow = {"a.test:22-30"}, .block = {"a.test:22-25"}}).check_name(a).allowed);
+  EXPECT_FALSE(rules({.allow = {"a.test:22-30"}, .block = {"a.test:20-40"}}).check_name(a).allowed);
+  auto within = [&](RuleOptions mine, RuleOptions others) {
+    auto r = rules(std::move(mine));
+    r.stay_within(std::make_shared<const RuleSet>(rules(std::move(others))), Whose::kDaemon);
+    return r.check_name(a).allowed;
+  };
+  EXPECT_TRUE(within({.mode = RuleMode::kOpen}, {.allow = {"a.test:22"}}));
+  EXPECT_FALSE(within({.allow = {"a.test:80"}}, {.allow = {"a.test:22"}}));
+}
+
+TEST(Rules, NamesAndTheirAddressesAreAllowedOnOnePort) {
+  const Host a = parse_host("a.test").value();
+  const std::vector<Address> inside = {*parse_v4("10.0.0.7")}, outside = {*parse_v4("203.0.113.7")};
+  auto own = [](const Address& address) { return address.text() == "203.0.113.7"; };
+  auto ssh = rules({.allow = {"a.test:22"}, .allow_private = {"10.0.0.0/8:22"}}), web = rules({.allow = {"a.test:443"}, .allow_private = {"10.0.0.0/8:22"}});
+  EXPECT_TRUE(ssh.check_name(a, inside, {}).allowed);
+  EXPECT_FALSE(web.check_name(a, inside, {}).allowed);
+  EXPECT_TRUE(rules({.allow = {"a.test"}, .block = {"203.0.113.0/24:443"}}).check_name(a, outside, {}).allowed);
+  EXPECT_FALSE(rules({.allow = {"a.test:443"}, .block = {"203.0.113.0/24:443"}}).check_name(a, outside, {}).allowed);
+  EXPECT_TRUE(web.check_name(a, outside, {}).allowed);
+  auto d = web.check_name(a, outside, own);
+  EXPECT_FALSE(d.allowed);
+  EXPECT_EQ(d.rule, "private");
+  EXPECT_FALSE(web.check_name(a, {outside[0], inside[0]}, {}).allowed) << "one that leads inward spoils them all";
+}
+
 }  // namespace
 }  // namespace hotcell::net
