@@ -245,6 +245,7 @@ void Analyser::on_identifier(NodeId n) {
     }
     if (module && !(field == "object" && kind == K::kAttribute))
       for (const Value& v : eval(n)) module_handed_on(n, v);
+    if (namespaces_ && !imported && !module) namespace_handed_on(n);
     if (!imported) return;
   }
   if (field == "function" && kind == K::kCall) return;  // on_call says it with more detail
@@ -283,6 +284,10 @@ void Analyser::on_attribute(NodeId n) {
   bool called = t_.kind(parent) == K::kCall && tree_.field(n) == "function";
   called_on_unknown(n, name, objects);
   if (inner || called) return;
+  if (name == "__dict__" && !namespace_of(n).empty()) {
+    namespaces_ = true;
+    namespace_handed_on(n);
+  }
   for (const Value& v : eval(n)) {
     bool environment = v.is(Kind::kName) && (v.text == "os.environ" || v.text == "os.environb");
     if (environment) {

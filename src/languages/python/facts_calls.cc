@@ -72,12 +72,18 @@ void Analyser::on_call(NodeId n) {
   for (const Value& f : functions) {
     if (f.is(Kind::kName)) {
       known_call(f, n, a);
+    } else if (f.is(Kind::kObject) && f.text == "operator.itemgetter") {
+      for (const Value& v : eval(n)) report_name(v, n, "reference");
     } else if (f.is(Kind::kObject) && (f.text == "operator.attrgetter" || f.text == "operator.methodcaller")) {
       for (const Value& v : eval(n)) report_name(v, n, "reference");
       for (const Value& o : eval(a.at(0)))
         for (const Value& name : f.items)
           if (o.is(Kind::kName) && !name.known_string()) construct("dynamic-attribute", o.text, n);
     }
+  }
+  if (!namespace_of(n).empty()) {
+    namespaces_ = true;
+    namespace_handed_on(n);
   }
   // A computed function: what it is was reported where it was named.
   if (t_.kind(function) == K::kCall || t_.kind(function) == K::kSubscript || t_.kind(function) == K::kParenthesized ||
@@ -171,6 +177,7 @@ void Analyser::known_call(const Value& f, NodeId n, const Arguments& a) {
   if (name == "builtins.bytearray" || name == "builtins.bytes")
     for (const Value& v : eval(a.at(0)))
       if (v.is(Kind::kInt) && v.number >= 1'000'000'000) construct("huge-allocation", std::to_string(v.number), n);
+  if (reads_own_pickle(name, a)) detail = "own data";
   reflective_call(f, n, a);
   if (name == "builtins.eval" || name == "builtins.exec" || name == "builtins.compile" || name == "builtins.execfile" ||
       runs_text(name)) {

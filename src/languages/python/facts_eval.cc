@@ -351,17 +351,22 @@ Values Evaluator::eval_collection(NodeId n, int depth) {
 
 Values Evaluator::eval_dictionary(NodeId n, int depth) {
   Value dict;
+  Values out;
   dict.kind = Kind::kDict;
   for (NodeId c = t_.first_named(n); c != kNoNode; c = t_.next_named(c)) {
     if (t_.kind(c) != K::kPair || dict.items.size() >= kMostItems) {
       dict.items.push_back(unknown_value());
       dict.items.push_back(unknown_value());
+      if (t_.kind(c) == K::kDictSplat)  // {**vars(os)}
+        for (const Value& v : eval(t_.first_named(c), depth))
+          if (v.is(Kind::kDictOf)) add_values(out, one(v));
       continue;
     }
     dict.items.push_back(first(t_.field(c, "key"), depth));
     dict.items.push_back(first(t_.field(c, "value"), depth));
   }
-  return one(dict);
+  if (out.empty() || dict.items.size() > 2 * out.size()) add_values(out, one(dict));
+  return out;
 }
 
 Values Evaluator::eval_comprehension(NodeId n, int depth) {

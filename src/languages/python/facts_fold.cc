@@ -250,6 +250,7 @@ std::optional<Values> Evaluator::fold_method(std::string_view name, const Value&
       for (const Value& k : keys) add_values(out, subscript(self, k, depth));
       return out;
     }
+    if (name == "copy" || name == "__or__" || name == "__ror__") return one(self);
     if (name == "values" && self.is(Kind::kDict)) {
       std::vector<Value> items;
       for (std::size_t i = 1; i < self.items.size(); i += 2) items.push_back(self.items[i]);

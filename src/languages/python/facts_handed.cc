@@ -78,6 +78,7 @@ void Analyser::module_handed_on(NodeId n, const Value& module) {
   }
   if (tree_.kind(up) == "delete_statement") return;
   handed_on_.insert(module.text);
+  if (meets_getattr(n)) construct("dynamic-attribute", module.text, n);
 }
 
 void Analyser::called_on_unknown(NodeId n, std::string_view method, const Values& objects) {

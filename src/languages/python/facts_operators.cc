@@ -73,7 +73,10 @@ Values Evaluator::eval_binary(NodeId n, int depth) {
   for (const Value& l : lefts) {
     for (const Value& r : rights) {
       Value v;
-      if (l.is(Kind::kInt) && r.is(Kind::kInt)) {
+      if (op == "|" && (l.is(Kind::kDictOf) || r.is(Kind::kDictOf))) {  // vars(os) | {}
+        if (l.is(Kind::kDictOf)) add_values(out, one(l));
+        v = r;
+      } else if (l.is(Kind::kInt) && r.is(Kind::kInt)) {
         std::int64_t a = l.number, b = r.number, most = std::int64_t{1} << 31;
         bool small = a < most && a > -most && b < most && b > -most;
         if (op == "+" && small)

@@ -93,9 +93,10 @@ std::optional<Values> Evaluator::fold_reflection(const Value& f, const Arguments
     }
     return out;
   }
-  if (name == "builtins.dict" && a.positional.size() == 1) {  // dict(inspect.getmembers(os))
-    for (const Value& v : eval(a.at(0), depth))
-      if (v.is(Kind::kDictOf)) return one(v);
+  if (copies_namespace(name) && name != "copy.copy") {  // dict(inspect.getmembers(os))
+    for (NodeId argument : a.positional)
+      for (const Value& v : eval(argument, depth))
+        if (v.is(Kind::kDictOf)) return one(v);
     return std::nullopt;
   }
   if (name == "inspect.getmembers" || name == "inspect.getmembers_static") {

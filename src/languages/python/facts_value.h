@@ -123,6 +123,7 @@ class Evaluator {
 inline constexpr std::size_t kMostValues = 8;
 inline constexpr std::size_t kMostItems = 4096;
 
+bool copies_namespace(std::string_view function);  // facts_namespaces.cc
 void add_values(Values& to, const Values& from);
 // Joined as os.path.join and pathlib do.
 Value join_path(const Value& left, const Value& right);

@@ -67,6 +67,12 @@ class Analyser {
   void module_handed_on(NodeId n, const Value& module);
   void called_on_unknown(NodeId n, std::string_view method, const Values& objects);
   void report_handed_on();
+
+  // facts_namespaces.cc
+  std::string namespace_of(NodeId n);
+  void namespace_handed_on(NodeId n);
+  bool meets_getattr(NodeId n);
+  bool reads_own_pickle(std::string_view function, const Arguments& a);
   void run_examples(NodeId string);
   void environment_changes(std::string_view function, NodeId n, const Arguments& a);
 
@@ -117,6 +123,7 @@ class Analyser {
   std::unordered_map<std::string, int> seen_;  // the same fact a thousand times says no more than fifty times
   std::vector<NodeId> loops_;                  // `while True` that are open
   NodeId last_exit_ = 0, last_spawn_ = 0;
+  bool namespaces_ = false;  // of modules: looked for where a name could stand for one
   bool dynamic_getattr_ = false, evaluates_annotations_ = false, runs_examples_ = false;
   std::optional<bool> carries_code_;
   std::set<std::string> handed_on_, imported_;                   // modules as values; modules the source imports
