@@ -122,6 +122,11 @@ void Analyser::walk(ShellId from, ShellId to) {
         test_or_arithmetic(n);
         redirects(n);
         break;
+      case ShellNodeKind::kCoproc:
+        for (ShellId inner = n + 1; inner < node.after && inner < n + 64; ++inner)  // what others write to it
+          if (s_.nodes[inner].kind == ShellNodeKind::kSimple) inputs_[inner] = unknown();
+        redirects(n);
+        break;
       case ShellNodeKind::kTest:
       case ShellNodeKind::kArithmetic:
       case ShellNodeKind::kForArithmetic:
@@ -192,6 +197,7 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
         std::size_t close = f.text.starts_with('[') ? f.text.rfind("]=") : f.text.npos;
         if (close != f.text.npos) computes(std::string_view(f.text).substr(1, close - 1), c);  // a=([i]=1)
         if (st_.integers.contains(name)) computes(f.text, c);
+        special_variable(name, f, a.begin);  // PROMPT_COMMAND=('…')
         elements.push_back(std::move(f));
       }
     }

@@ -69,6 +69,8 @@ struct State {
   std::unordered_set<std::string> integers = {"RANDOM", "OPTIND", "HISTCMD"};  // declare -i: their values are computed
   std::unordered_set<std::uint64_t> said;              // hashes of facts
   std::unordered_map<std::string, std::string> files;  // what the script wrote, when it is constant
+  std::unordered_map<std::string, Field> descriptors;  // what reading from one brings
+  std::optional<Field> history;                        // the line that history -s put there
   std::string folder;                                  // where constant cd's lead; empty: the work folder
   std::size_t budget = 8 * 1024 * 1024;                // bytes of folded values; beyond it nothing is known
   std::size_t steps = 400000;                          // nodes looked at again for calls and evaluated texts
@@ -167,6 +169,13 @@ class Analyser {
   void test_or_arithmetic(ShellId node);
   void tested_numbers(Args words, const Call& c);
 
+  // facts_descriptors.cc
+  void keep_descriptors(ShellId node);
+  std::optional<Field> text_behind(const ShellRedirect& r);
+  std::optional<Field> descriptor(const Field& path);
+  void history(const std::string& name, Args words, const Call& c);
+  void completion(const std::string& name, Args words, const Call& c);
+
   // facts_made.cc: programs whose text the script makes: makefiles, files it wrote, calculators that start commands
   bool makefile(Args words, const Call& c);
   void make_text(std::string_view text, const Call& c);
@@ -222,6 +231,8 @@ class Analyser {
 
 std::string base_name(std::string_view path);
 std::string joined(std::span<const Field> words);
+// facts_descriptors.cc
+std::optional<Field> option_value(std::span<const Field> words, char letter, std::string_view valued);
 bool one_of(std::string_view word, std::string_view list);  // list: words with one space between and around
 
 // facts_looks.cc: `docker ps`, `mount`, `crontab -l`: the command shows something and changes nothing.

@@ -124,8 +124,11 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     return true;
   }
   if (name == "read" || name == "mapfile" || name == "readarray") {
-    if (const Field* callback = option("-C")) code_from(*callback, name, c);
+    if (name != "read")
+      if (auto callback = option_value(words, 'C', "dnOsuCc")) code_from(*callback, name, c);
     Field value = c.input != nullptr && c.input->has_value() ? **c.input : unknown();
+    if (auto number = option_value(words, 'u', name == "read" ? "aidnNptu" : "dnOsuCc"))
+      if (auto it = st_.descriptors.find(number->text); it != st_.descriptors.end()) value = it->second;
     value.taint |= kInput;
     while (value.text.ends_with('\n')) value.text.pop_back();
     std::vector<std::string> names;
@@ -152,7 +155,10 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
       return true;
     }
     if (names.size() > 1 || name != "read") value = unknown({}, static_cast<std::uint8_t>(value.taint));
-    for (const std::string& n : names) set_variable(n, value, true, false);
+    for (const std::string& n : names) {
+      if (value.known || one_of(n, " PROMPT_COMMAND PS0 PS4 BASH_ENV ENV ")) special_variable(n, value, c.at);
+      set_variable(n, value, true, false);
+    }
     return true;
   }
   if (name == "printf") {
@@ -165,6 +171,7 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
       text = output_of(shifted, std::nullopt);
       named(words[2].text, c);
       if (text && st_.integers.contains(words[2].text)) computes(text->text, c);
+      if (text) special_variable(words[2].text, *text, c.at);
       set_variable(words[2].text, text ? *text : unknown(), c.node != kNoShell && conditional(c.node), false);
     }
     return true;
@@ -195,12 +202,16 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     return true;
   }
   if (name == "trap") {
+    if (words.size() > 1 && words[1].text == "--") words = words.subspan(1);
     if (words.size() < 2 || words[1].text.starts_with("-")) return true;
     for (const Field& f : words.subspan(2))
       if (f.text == "DEBUG" || f.text == "RETURN") construct("trap-debug", joined(words), c);
     if (!words[1].text.empty() && words.size() > 2) {
+      const bool from_elsewhere = words[1].text == kUnknown && (words[1].taint != kNoTaint || !words[1].origin.empty());
       if (words[1].known)
         evaluate_text(words[1].text, c);
+      else if (from_elsewhere)
+        code_from(words[1], name, c);
       else {
         std::string text = words[1].text;
         for (std::size_t at = 0; (at = text.find(kUnknown, at)) != std::string::npos; at += 11)
@@ -211,25 +222,19 @@ bool Analyser::shell_builtin(const std::string& name, Args words, const Call& c)
     return true;
   }
   if (name == "enable") {
-    if (option("-f") != nullptr) construct("loads-builtin", joined(words), c);
+    if (option_value(words, 'f', "f")) construct("loads-builtin", joined(words), c);
     return true;
   }
-  if (name == "history") {
-    if (words.size() > 1 &&
-        (words[1].text.starts_with("-c") || words[1].text.starts_with("-d") || words[1].text.starts_with("-w")))
-      construct("history-tampering", joined(words), c);
-    return true;
-  }
-  if (name == "bind" || name == "complete" || name == "compgen") {
-    const Field* code = option(name == "bind" ? "-x" : "-C");
-    if (code != nullptr) {
-      construct("runs-command", joined(words), c);
-      Field text = *code;
-      if (name == "bind") text.text = text.text.substr(std::min(text.text.find(':') + 1, text.text.size()));
-      if (text.known) evaluate_text(text.text, c);
+  if (name == "history" || name == "fc") return history(name, words, c), true;
+  if (name == "jobs") {
+    if (words.size() > 2 && words[1].text == "-x") {
+      Call inner = c;
+      ++inner.depth;
+      run_command(words.subspan(2), inner);
     }
     return true;
   }
+  if (name == "bind" || name == "complete" || name == "compgen") return completion(name, words, c), true;
   if (name == "hash") {
     if (const Field* program = option("-p"); program != nullptr) {
       construct("path-variable", cat("replaces ", joined(words)), c);

@@ -86,6 +86,14 @@ void Analyser::source(Args words, const Call& c) {
     construct("pipe-to-interpreter", cat(source_of(f), ": source"), c);
   } else if (from_input && c.input != nullptr && c.input->has_value()) {
     code_from(**c.input, "source", c);
+  } else if (auto behind = descriptor(f); behind) {
+    if (behind->known || behind->text.find('\n') != std::string::npos) return code_from(*behind, "source", c);
+    if (behind->origin.starts_with("file ")) {  // exec 3< x.sh: as if that file were named
+      Field file;
+      file.text = behind->origin.substr(5);
+      return source(std::vector<Field>{words[0], std::move(file)}, c);
+    }
+    construct("pipe-to-interpreter", cat(source_of(*behind), ": source"), c);
   } else if (f.known) {
     if (!run_written_file(f, c)) {
       st_.sourced = true;
@@ -132,7 +140,7 @@ void Analyser::shell_program(const std::string& name, Args words, const Call& c)
       return code_from(words[i], cat(name, " -c"), c, std::move(arguments));
     }
     if (w == "-" || w == "/dev/stdin" || w == "/proc/self/fd/0" || w == "/dev/fd/0") break;
-    if (words[i].process != kNoShell) return source(words.subspan(i - 1), c);
+    if (words[i].process != kNoShell || descriptor(words[i])) return source(words.subspan(i - 1), c);
     if ((words[i].taint & kSelf) != 0) return;
     if (words[i].known) read_path(words[i], c);
     if (run_written_file(words[i], c)) return;

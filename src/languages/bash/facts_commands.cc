@@ -18,7 +18,7 @@ unsigned kinds_of(const std::string& name) {
     add(kBuiltin,
         "eval source . alias cd pushd declare local export readonly typeset read mapfile readarray printf set shift "
         "unset trap "
-        "enable history bind complete compgen let test [ hash wait getopts");
+        "enable history fc jobs bind complete compgen let test [ hash wait getopts");
     add(kWrapper,
         "command builtin exec nohup setsid nice ionice chrt taskset stdbuf timeout env sudo doas su pkexec runuser "
         "strace ltrace watch "
@@ -157,6 +157,11 @@ void Analyser::run_command(Args words, Call c) {
       }
     }
   if (words[0].text == name && !st_.functions.empty() && c.depth == 0 && call_function(name, words)) return;
+  if (c.depth == 0 && kinds_of(name) == 0 && !is_builtin(name) && st_.functions.contains("command_not_found_handle")) {
+    Fields handed(words.begin(), words.end());  // perhaps there is no such program
+    handed.insert(handed.begin(), words[0]);
+    call_function("command_not_found_handle", handed);
+  }
   if (!is_builtin(name) || words[0].text != name || is_off_when_restricted(name)) runs_command(words[0].text, name, c);
   const bool perhaps_function = st_.sourced && words[0].text == name && kinds_of(name) == 0;
   if (!perhaps_function && (words[0].text != name || !is_builtin(name))) starts_program(name, c);

@@ -13,6 +13,7 @@ std::optional<Field> Analyser::text_of(const Field& file) {
     if (text) return text;
     return unknown({}, file.taint);
   }
+  if (auto behind = descriptor(file)) return behind;
   if (!file.known || st_.files.empty()) return std::nullopt;
   auto it = st_.files.find(normalise_path(file.text, st_.folder));
   if (it == st_.files.end() || it->second.empty()) return std::nullopt;

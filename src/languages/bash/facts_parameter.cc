@@ -95,9 +95,19 @@ std::optional<Field> Analyser::lookup(std::string_view name) {
 }
 
 std::optional<Fields> Analyser::many(const ShellPart& p) {
-  bool operation = !p.op.empty();
+  const bool slice = p.op == ":";
+  bool operation = !p.op.empty() && !slice;
+  auto cut = [&](const Fields& all, long first) -> std::optional<Fields> {  // ${@:2}: `first` is what the first is called
+    auto from = number(p.first), length = p.second == kNoShell ? std::optional<long>(1L << 30) : number(p.second);
+    const long size = static_cast<long>(all.size());
+    if (!from || !length || *length < 0) return std::nullopt;
+    long begin = *from < 0 ? size + *from : *from - first;
+    if (begin < 0 || begin > size) return Fields{};
+    return Fields(all.begin() + begin, all.begin() + std::min(size, begin + std::min(*length, size)));
+  };
   if (p.text == "@" || p.text == "*") {
-    if (operation) return std::nullopt;
+    if (operation || (slice && !have_arguments_)) return std::nullopt;
+    if (slice) return cut(arguments_, 1);
     if (have_arguments_)
       return p.text == "*" && p.quoted && arguments_.size() > 1 ? std::nullopt : std::optional<Fields>(arguments_);
     return Fields{unknown()};
@@ -109,7 +119,7 @@ std::optional<Fields> Analyser::many(const ShellPart& p) {
   if (raw != "@" && raw != "*") return std::nullopt;
   auto it = st_.variables.find(std::string(p.text));
   if (it == st_.variables.end() || !it->second.array) return std::nullopt;
-  return it->second.elements;
+  return slice ? cut(Fields(it->second.elements), 0) : it->second.elements;
 }
 
 // ${m[k]} of m=([k]=rm)

@@ -11,17 +11,7 @@ std::optional<Field> Analyser::input_of(ShellId node) {
   for (ShellId i = n.redirects; i < n.redirects + n.redirect_count; ++i) {
     const ShellRedirect& r = s_.redirects[i];
     if (r.fd > 0 || r.target == kNoShell) continue;
-    if (r.op == ShellRedirectOp::kHereString) {
-      out = expand_one(r.target);
-      out->text += '\n';
-    } else if (r.op == ShellRedirectOp::kHereDocument && s_.here_documents[r.target] != kNoShell) {
-      out = expand_one(s_.here_documents[r.target]);
-    } else if (r.op == ShellRedirectOp::kRead) {
-      Field f = expand_one(r.target);
-      out = unknown({}, f.taint);
-      out->process = f.process;
-      out->origin = f.known ? cat("file ", f.text) : "";
-    }
+    if (auto text = text_behind(r)) out = std::move(text);
   }
   return out;
 }
@@ -80,9 +70,14 @@ void Analyser::simple(ShellId node) {
       special_variable(assignment.name, expand_one(assignment.value), assignment.begin);
   }
   std::optional<Field> input;
-  if (n.redirect_count > 0) input = input_of(node);
+  if (n.redirect_count > 0) {
+    keep_descriptors(node);
+    input = input_of(node);
+  }
   if (!input)
     if (auto it = inputs_.find(node); it != inputs_.end()) input = it->second;
+  if (!input)
+    if (auto it = st_.descriptors.find("0"); it != st_.descriptors.end()) input = it->second;  // exec <<< …
   Call c;
   c.at = n.begin;
   c.node = node;
@@ -142,6 +137,7 @@ bool Analyser::run_written_file(const Field& path, const Call& c, Fields argumen
 
 void Analyser::redirects(ShellId node) {
   const ShellNode& n = s_.nodes[node];
+  if (n.kind != ShellNodeKind::kSimple && n.redirect_count > 0) keep_descriptors(node);
   for (ShellId i = n.redirects; i < n.redirects + n.redirect_count; ++i) {
     const ShellRedirect& r = s_.redirects[i];
     if (r.target == kNoShell) continue;
