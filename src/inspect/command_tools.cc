@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "inspect/hosts.h"
+#include "inspect/links.h"
 
 namespace hotcell::inspect {
 
@@ -467,6 +468,31 @@ std::vector<Reach> reaches_of(const Words& words, bool piped) {
   if (words.empty() || words[0].empty()) return {};
   const Program* p = find_program(words[0]);
   return p == nullptr ? std::vector<Reach>{} : p->reaches(words, piped);
+}
+
+std::vector<Reach> data_addresses(const Words& words) {
+  // These print, keep or compare what they are given.
+  static constexpr std::string_view kLocal[] = {
+      "echo", "printf", "grep", "egrep", "fgrep", "rg", "sed",  "cat",   "test", "[",  "[[",    "export", "declare", "local",  "readonly", "typeset",
+      "set",  "unset",  "read", ":",     "true",  "false", "basename", "dirname", "cut", "tr", "sort", "uniq", "tee", "jq", "yq", "expr",
+      "let",  "alias",  "cp",   "mv",    "ln",    "rm",  "ls",  "mkdir", "touch", "chmod", "awk", "gawk", "cd", "return", "exit"};
+  std::vector<Reach> out;
+  if (words.empty() || reaches_network(words[0]) || one_of(words[0], kLocal)) return out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string_view w = words[i];
+    std::size_t scheme = w.find("://");
+    if (scheme == w.npos || w.find_first_of(" \n\t();") != w.npos) continue;  // code has spaces
+    while (scheme > 0 && std::isalpha(static_cast<unsigned char>(w[scheme - 1])) != 0) --scheme;
+    std::string_view address = w.substr(scheme);
+    if (!address.starts_with("http") && !address.starts_with("ftp") && !address.starts_with("ws")) continue;
+    Address a = address_of(address);
+    Reach reach = to_address(address, false);
+    // https://host/v$VERSION is no data, whoever asks for it.
+    bool data = carries_data(a.host) || a.path.find('\x01') != a.path.npos || (reach.sends && !reach.plain) || carries_something(a.path, false);
+    reach.sends = reach.sends || data;
+    if (data || is_drop(a.host)) out.push_back(std::move(reach));
+  }
+  return out;
 }
 
 }  // namespace hotcell::inspect

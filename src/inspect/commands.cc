@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -72,13 +75,120 @@ class Walk {
           else if (p.text == "IFS" || p.text == "{IFS}") out += ' ';
           else (out += '$') += p.text;
           break;
-        case ShellPartKind::kCommand:
+        case ShellPartKind::kCommand: {
+          auto said = said_by(s, p.node, variables);
+          out += said ? *said : "\x01";
+          break;
+        }
         case ShellPartKind::kProcess:
         case ShellPartKind::kArithmetic: out += '\x01'; break;
       }
       if (out.size() > kLongest) break;
     }
     return out;
+  }
+
+  // \143, \0143, \x63, \n
+  static std::string with_escapes(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '\\' || i + 1 == text.size()) {
+        out += text[i];
+        continue;
+      }
+      const char c = text[++i];
+      const bool octal = c >= '0' && c <= '7', hex = c == 'x';
+      if (!octal && !hex) {
+        out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+        continue;
+      }
+      std::size_t at = hex ? i + 1 : i, most = hex ? 2u : c == '0' ? 4u : 3u;
+      unsigned value = 0;
+      auto [end, error] = std::from_chars(text.data() + at, text.data() + std::min(text.size(), at + most), value, hex ? 16 : 8);
+      if (error == std::errc()) i = static_cast<std::size_t>(end - text.data()) - 1;
+      out += static_cast<char>(value);
+    }
+    return out;
+  }
+
+  // What echo and printf write, given their words.
+  static std::optional<std::string> printed(const Words& words) {
+    if (words.size() < 2 || (words[0] != "echo" && words[0] != "printf")) return std::nullopt;
+    std::size_t at = 1;
+    if (words[0] == "echo") {
+      while (at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at].find_first_not_of("neE", 1) == std::string::npos) ++at;
+      return with_escapes(join(Words(words.begin() + static_cast<std::ptrdiff_t>(at), words.end()), " "));
+    }
+    if (words[at] == "--") ++at;
+    if (at >= words.size() || words[at] == "-v") return std::nullopt;
+    const std::string& format = words[at++];
+    std::string out;
+    do {
+      const std::size_t before = at;
+      for (std::size_t i = 0; i < format.size(); ++i) {
+        if (format[i] != '%' || i + 1 == format.size()) {
+          out += format[i];
+        } else if (format[++i] == '%') {
+          out += '%';
+        } else {
+          while (i + 1 < format.size() && std::strchr("-+ #0123456789.", format[i]) != nullptr) ++i;
+          if (at < words.size()) out += words[at++];
+        }
+      }
+      if (at == before) break;
+    } while (at < words.size() && out.size() < kLongest);
+    return with_escapes(out);
+  }
+
+  // What $(echo …), $(printf …) and $(which …) say, as it is or through a program that only writes it otherwise.
+  static std::optional<std::string> said_by(const ShellScript& s, ShellId inner, const Variables& variables) {
+    constexpr std::uint32_t kLong = 4096;  // more is no name of a program, and every level around it reads it again
+    if (inner == kNoShell || s.nodes[inner].end - s.nodes[inner].begin > kLong) return std::nullopt;
+    std::optional<std::string> said;
+    int pipelines = 0;
+    for (ShellId k = inner; k < s.nodes[inner].after; ++k) {
+      const ShellNode& node = s.nodes[k];
+      if (node.kind == ShellNodeKind::kSubstitution) continue;
+      if (node.kind == ShellNodeKind::kPipeline && ++pipelines == 1) continue;
+      if (node.kind != ShellNodeKind::kSimple || node.redirect_count > 0 || node.word_count == 0) return std::nullopt;
+      Words words = {expand(s, node.words, variables)};  // each once: what is within is expanded with it
+      const std::string name = words[0];
+      const bool looks_up = name == "which" || name == "command" || name == "type";
+      if (!said && name != "echo" && name != "printf" && !looks_up) return std::nullopt;
+      for (ShellId i = 1; i < node.word_count; ++i) words.push_back(expand(s, node.words + i, variables));
+      if (!said && looks_up && words.size() > 1) said = words.back();
+      else if (!said) said = printed(words);
+      else if (name == "base64") said = decode_base64(without_space(*said));
+      else if (name == "xxd") said = decode_hex(without_space(*said));
+      else if (name == "rev") said = reversed(*said);
+      else return std::nullopt;
+      if (!said || said->find('\x01') != std::string::npos || said->size() > kLongest) return std::nullopt;
+      k = node.after - 1;
+    }
+    while (said && said->ends_with('\n')) said->pop_back();
+    return said;
+  }
+
+  static std::string without_space(std::string_view text) {
+    std::string out;
+    for (char c : text)
+      if (c != ' ' && c != '\n' && c != '=') out += c;
+    return out;
+  }
+
+  // alias x=curl; cp /usr/bin/curl x: a program under another name.
+  void note_names(const Words& words) {
+    if (names_.size() > 64) return;
+    if (words[0] == "alias") {
+      for (std::size_t i = 1; i < words.size(); ++i)
+        if (auto equals = words[i].find('='); equals != std::string::npos && equals > 0) names_[words[i].substr(0, equals)] = words[i].substr(equals + 1);
+    } else if (words[0] == "cp" || words[0] == "ln" || words[0] == "mv") {
+      Words operands;
+      std::copy_if(words.begin() + 1, words.end(), std::back_inserter(operands), [](const auto& w) { return !w.starts_with('-'); });
+      if (operands.size() != 2) return;
+      std::string_view from = file_of(operands[0]), to = file_of(operands[1]);
+      if (reaches_network(from) && !to.empty()) names_[std::string(to)] = std::string(from);
+    }
   }
 
   static void note_assignments(const ShellScript& s, const ShellNode& node, Variables& variables) {
@@ -343,6 +453,8 @@ class Walk {
     if (!words.empty() && words[0] == "\x01") words[0] = looked_up(s, node);
     bool more_words = unwrap(words);
     if (words.empty() || words[0].empty()) return;
+    note_names(words);
+    if (auto known = names_.find(words[0]); known != names_.end()) words[0] = known->second;
     // "$c evil" where c="curl -d": a value of several words is several words.
     if (words[0].find(' ') != std::string::npos && node.word_count > 0) {
       std::string first = words[0];
@@ -351,7 +463,8 @@ class Walk {
       for (auto piece : split(first, ' '))
         if (!piece.empty()) pieces.emplace_back(piece);
       words.insert(words.begin(), pieces.begin(), pieces.end());
-      if (words.empty()) return;
+      more_words = unwrap(words) || more_words;
+      if (words.empty() || words[0].empty()) return;
     }
     bool piped = is_piped(s, n);
     // https_proxy=http://… curl …: everything goes that way.
@@ -363,8 +476,10 @@ class Walk {
       if (reaches_network(words[0]) && !to.empty()) report({address_of(to).host, true, false, false}, name, sensitive, place);
     }
     inner_code(s, node, variables, words, sensitive, depth, place);
+    if (auto said = printed(words); said && is_piped_to_shell(s, n, variables)) read(*said, depth + 1, place);
     auto reaches = reaches_of(words, piped);
     if (reaches.empty() && more_words && takes_addresses(words[0])) reaches.push_back({"", true, false, false});
+    if (reaches.empty() && (place_ == CommandPlace::kToRun || place_ == CommandPlace::kTyped)) reaches = data_addresses(words);
     if (reaches.empty()) return decoded_pipe(s, n, variables, words, depth, place);
     const bool runs = feeds_shell(s, n, variables), fed = is_fed(s, node, variables);
     const bool later = place_ == CommandPlace::kShown && !runs && (is_run_later(s, n, words, variables) || is_run_by_name(s, n));
@@ -495,6 +610,7 @@ class Walk {
     std::set<std::pair<ShellId, bool>> decoded;  // by xxd or by base64
   };
   Pipelines pipelines_;
+  std::map<std::string, std::string, std::less<>> names_;  // what programs are called besides
   CommandPlace place_;
   const std::vector<std::string>& allowed_;
   std::vector<EgressHit>& to_;

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "inspect/examiner.h"
 #include "inspect/hosts.h"
+#include "inspect/links.h"
 #include "inspect/sweep.h"
 #include "inspect/unicode.h"
 
@@ -114,7 +115,8 @@ bool value_carries(std::string_view value, bool alone) {
   return carries_text(value, alone, 0);
 }
 
-// Every parameter by itself; of what is shown without being asked for, every part of the path, too.
+}  // namespace
+
 bool carries_something(std::string_view path, bool image) {
   path = path.substr(0, path.find_first_of(" )\"'>\n"));  // what follows the address is not its query
   std::size_t query = std::min(path.find_first_of("?#"), path.size());
@@ -124,6 +126,8 @@ bool carries_something(std::string_view path, bool image) {
   bool alone = rest.find_first_of("&;") == rest.npos;
   return any_value(rest, "&;?#", [&](auto value) { return value_carries(value, alone); });
 }
+
+namespace {
 
 // Whether the address after `ahead` is one that is fetched when the text is shown, and not when somebody follows it.
 bool is_shown(std::string_view ahead) {
