@@ -10,6 +10,7 @@
 #include "base/json_write.h"
 #include "base/strings.h"
 #include "cells/files/apply_work.h"
+#include "cells/files/seen.h"
 #include "cells/files/steps.h"
 #include "sys/file.h"
 #include "sys/uuid.h"
@@ -80,11 +81,16 @@ Result<ApplyReport> run(const OpenLayers& layers, const ApplyOptions& options, s
   TRY_SET(auto selection, clean_selection(options.paths));
   Unlocked unlocked;
   TRY_SET(auto found, find_changes(layers, selection, kMostChanges, unlocked, Above::kParents));
+  ApplyReport held;
+  if (options.approved) TRY(hold_to_approved(layers, found, *options.approved, begun, held));
   TRY_SET(Applied applied, read_applied(options.state));
   // What an unfinished apply was to write and is the same as in the cell now was written by it.
   std::vector<std::string> differing;
   for (const auto& f : found) differing.push_back(f.change.path);
   TRY_SET(ApplyPlan plan, plan_apply(layers, std::move(found), options, applied, begun));
+  plan.refused = plan.refused || !held.refused.empty();
+  plan.report.refused.insert(plan.report.refused.end(), held.refused.begin(), held.refused.end());
+  plan.report.skipped.insert(plan.report.skipped.end(), held.skipped.begin(), held.skipped.end());
   std::erase_if(begun, [&](const auto& path) { return std::binary_search(differing.begin(), differing.end(), path); });
   if (plan.refused || options.dry_run) return std::move(plan.report);
   return carry_out(layers, std::move(plan), options, applied, std::move(begun));
@@ -122,6 +128,14 @@ Result<ApplyReport> apply(const Layers& layers, const ApplyOptions& options) {
   if (pending) return make_error(ErrorCode::kDenied, "an earlier apply of this cell is unfinished: finish or abandon it first");
   TRY_SET(OpenLayers open, open_both(layers));
   return run(open, options, {});
+}
+
+Result<SeenChanges> see_changes(const Layers& layers, const std::vector<std::string>& paths) {
+  TRY_SET(OpenLayers open, open_both(layers));
+  TRY_SET(auto selection, clean_selection(paths));
+  Unlocked unlocked;
+  TRY_SET(auto found, find_changes(open, selection, kMostChanges, unlocked, Above::kParents));
+  return see_changes(open, found);
 }
 
 Result<std::optional<PendingApply>> pending_apply(const std::string& state) {

@@ -6,6 +6,7 @@
 // file is the old one or the new one, pending_apply() tells that something is unfinished, finish_apply() ends it.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ enum class Owners : std::uint8_t {
   kLikeProject,  // a changed file keeps its owner, a new one gets that of the folder it is in
 };
 
+// What somebody has looked at: path → a digest of type, mode, link target, attributes and bytes that an apply would bring.
+using SeenChanges = std::map<std::string, std::string>;
+
 struct ApplyOptions {
   std::string state = {};            // the cell's folder: journal and what was applied before; must be given
   Time base{};                       // base_time_now() of the cell's creation
@@ -40,6 +44,8 @@ struct ApplyOptions {
   bool force = false;                // conflicts are overwritten, and still listed
   bool dry_run = false;              // plan and report only
   Owners owners = Owners::kKeep;
+  // Only these, and only as they were then: what differs refuses all of it, what came later is left out.
+  std::optional<SeenChanges> approved = {};
 };
 
 struct ApplyNote {
@@ -59,6 +65,9 @@ std::string apply_json(const ApplyReport& report);
 std::string apply_text(const ApplyReport& report);
 
 Result<ApplyReport> apply(const Layers& layers, const ApplyOptions& options);
+
+// What an apply of these paths would bring now, with new folders above them.
+Result<SeenChanges> see_changes(const Layers& layers, const std::vector<std::string>& paths);
 
 struct PendingApply {
   Time started{};

@@ -72,6 +72,8 @@ Result<void> write_journal(const std::string& folder, const Journal& journal) {
                          "\non_outward_link ", static_cast<int>(o.on_outward_link), "\n");
   for (const auto& path : o.paths) text += cat("path ", encode_word(path), "\n");
   for (const auto& pattern : o.protected_paths) text += cat("protect ", encode_word(pattern), "\n");
+  if (o.approved)
+    for (const auto& [path, digest] : *o.approved) text += cat("approved ", encode_word(path), " ", encode_word(digest), "\n");
   for (const auto& s : journal.steps) text += cat("step ", encode_word(s.target), " ", encode_word(s.temporary), "\n");
   text += "end\n";
   return write_state_file(folder, kJournalFile, text);
@@ -96,7 +98,12 @@ Result<std::optional<Journal>> read_journal(const std::string& folder) {
       continue;
     }
     auto words = split(line, ' ');
-    if (words[0] == "step" && words.size() == 3) {
+    if (words[0] == "approved" && words.size() == 3) {
+      auto path = decode_word(words[1]), digest = decode_word(words[2]);
+      if (!path || !digest) return damaged(folder, number);
+      if (!out.options.approved) out.options.approved.emplace();
+      out.options.approved->emplace(*path, *digest);
+    } else if (words[0] == "step" && words.size() == 3) {
       auto target = decode_word(words[1]), temporary = decode_word(words[2]);
       if (!target || !temporary || !is_clean_path(*target) || (!temporary->empty() && !is_clean_path(*temporary)))
         return damaged(folder, number);

@@ -274,7 +274,7 @@ int* g_steps = nullptr;  // shared with the child
 int g_die_at = 0;
 
 // kill -9 at each step of an apply in turn: every file is old or new, and finishing it gives the whole.
-TEST(Apply, KilledAtAnyStepEveryFileIsOldOrNew) {
+void killed_at_any_step(bool approved) {
   g_steps = static_cast<int*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   int survived_at = 0, finished = 0;
   for (g_die_at = 1; survived_at == 0; ++g_die_at) {
@@ -283,6 +283,12 @@ TEST(Apply, KilledAtAnyStepEveryFileIsOldOrNew) {
     make_project(s);
     IN_CELL(s, kEverything);
     const std::string goal = seen_in_cell(s);
+    ApplyOptions asked_for = options_of(s);
+    if (approved) {
+      auto seen = see_changes(s.layers(), {});
+      ASSERT_OK(seen);
+      asked_for.approved = seen.value();
+    }
     auto contents = [&](const std::string& root) {
       return std::pair(read_text(cat(root, "/changed")), std::filesystem::is_directory(cat(root, "/becomes-file")));
     };
@@ -292,7 +298,7 @@ TEST(Apply, KilledAtAnyStepEveryFileIsOldOrNew) {
       set_step_hook([] {
         if (++*g_steps == g_die_at) ::raise(SIGKILL);
       });
-      auto report = apply(s.layers(), options_of(s));
+      auto report = apply(s.layers(), asked_for);
       ::_exit(report.ok() && report.value().applied ? 0 : 1);
     }
     int status = 0;
@@ -326,6 +332,83 @@ TEST(Apply, KilledAtAnyStepEveryFileIsOldOrNew) {
   }
   EXPECT_GT(finished, 20);
   ::munmap(g_steps, 4096);
+}
+TEST(Apply, KilledAtAnyStepEveryFileIsOldOrNew) { killed_at_any_step(false); }
+TEST(Apply, KilledAtAnyStepWhatWasApprovedIsFinished) { killed_at_any_step(true); }
+
+TEST(Apply, WhatChangedAfterItWasApprovedIsNotApplied) {
+  constexpr const char* kAsked = "echo seen > changed; mkdir new; echo seen > new/file; ln -s kept link; rm gone; truncate -s 1M holes";
+  // Each of it between question and answer; the first is the control.
+  const std::pair<const char*, const char*> kMeanwhile[] = {
+      {"true", ""},
+      {"touch changed; cp --sparse=never holes h2; mv h2 holes", ""},  // the same bytes are the same
+      {"echo meant > changed", "changed: changed after it was approved\n"},  // of the same length, too
+      {"echo SEEN > new/file", "new/file: changed after it was approved\n"},
+      {"chmod 755 new/file", "new/file: changed after it was approved\n"},
+      {"chmod 700 new", "new: changed after it was approved\n"},
+      {"ln -sfn changed link", "link: changed after it was approved\n"},
+      {"rm link; echo kept > link", "link: changed after it was approved\n"},
+      {"rm new/file", "new/file: changed after it was approved\n"},
+      {"echo back > gone", "gone: changed after it was approved\n"},
+      {"printf x | dd of=holes bs=1 seek=777777 conv=notrunc status=none", "holes: changed after it was approved\n"},
+      {"python3 -c 'import os; os.setxattr(\"changed\", \"user.note\", b\"x\")'", "changed: changed after it was approved\n"},
+  };
+  for (const auto& [meanwhile, refused] : kMeanwhile) {
+    Scratch s;
+    make_project(s);
+    IN_CELL(s, kAsked);
+    auto options = options_of(s);
+    auto seen = see_changes(s.layers(), {});
+    ASSERT_OK(seen);
+    options.approved = seen.value();
+    const std::string before = seen_in_project(s);
+    IN_CELL(s, meanwhile);
+    auto report = apply(s.layers(), options);
+    ASSERT_OK(report);
+    EXPECT_EQ(report.value().applied, *refused == '\0') << meanwhile;
+    EXPECT_EQ(notes(report.value().refused), refused) << meanwhile;
+    if (*refused != '\0') EXPECT_EQ(seen_in_project(s), before) << meanwhile;
+    else EXPECT_TRUE(nothing_differs(s)) << meanwhile;
+  }
+}
+
+TEST(Apply, WhatCameAfterItWasApprovedIsLeftOut) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "mkdir -p new/deep; echo seen > new/deep/file");
+  auto options = options_of(s);
+  auto seen = see_changes(s.layers(), {"new/deep"});
+  ASSERT_OK(seen);
+  EXPECT_EQ(seen.value().size(), 3u) << "with the folder above";
+  options.approved = seen.value();
+  options.paths = {"new/deep"};
+  IN_CELL(s, "echo late > new/deep/late");
+  auto report = apply(s.layers(), options);
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied) << apply_text(report.value());
+  EXPECT_EQ(notes(report.value().skipped), "new/deep/late: came after it was approved\n");
+  EXPECT_EQ(read_text(s / "lower/new/deep/file"), "seen\n");
+  EXPECT_FALSE(std::filesystem::exists(s / "lower/new/deep/late"));
+}
+
+// A cell that goes on meanwhile: after the look at what was approved and before the copy.
+TEST(Apply, WhatIsChangedWhileItIsCopiedIsNotApplied) {
+  static Scratch* cell = nullptr;
+  Scratch s;
+  cell = &s;
+  make_project(s);
+  IN_CELL(s, "echo seen > changed");
+  auto options = options_of(s);
+  options.approved = see_changes(s.layers(), {}).value();
+  const std::string before = seen_in_project(s);
+  set_step_hook([] { std::ofstream(*cell / "upper/changed", std::ios::in | std::ios::out) << "MEAN"; });
+  auto report = apply(s.layers(), options);
+  set_step_hook(nullptr);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message, "changed: changed after it was approved");
+  EXPECT_EQ(seen_in_project(s), before);
+  EXPECT_EQ(Scratch::run(s / "lower", "find . -name '.hotcell*'").output, "");
+  EXPECT_FALSE(pending_apply(s / "state").value().has_value());
 }
 
 TEST(Apply, AnUnfinishedOneCanBeAbandoned) {
