@@ -313,6 +313,50 @@ TEST_F(DecidedCells, NothingReachesTheProjectWithoutAnAnswer) {
   audited({{"asked", 2}, {"approved", 1}, {"refused", 1}});
 }
 
+// What somebody says yes to is what was there when it was asked, not what the cell puts there while they think.
+TEST_F(DecidedCells, WhatChangesAfterItWasApprovedIsNotApplied) {
+  put("a.txt", "old");
+  decided("work", "default: allow\ntimeout: 60s\nrules: [{command: \"hotcell cell apply *\", action: ask}]\n");
+  for (const bool changes : {true, false}) {
+    good({"exec", "work", "--", "sh", "-c", "printf shown > a.txt; mkdir -p new; printf shown > new/b"});
+    Call waits(cell_words({"apply", "work"}));
+    const std::string id = question("work");
+    if (changes) good({"exec", "work", "--", "sh", "-c", "printf other > a.txt"});
+    // The same words, which are no longer about the same.
+    if (changes) refused({"apply", "work"}, "the same is asked about already, with other content (question " + id + ")");
+    good({"approve", id});
+    Called done = waits.finish();
+    EXPECT_EQ(done.code == 0, !changes) << done.describe();
+    EXPECT_EQ((done.out + done.err).find("a.txt: changed after it was approved") != std::string::npos, changes) << done.describe();
+    EXPECT_EQ(in_project("a.txt"), changes ? "old" : "shown");
+    EXPECT_EQ(in_project("new/b"), changes ? "" : "shown") << "all of it or nothing";
+  }
+}
+
+// Given up while the changes are still looked at: before there is a question that could be withdrawn.
+TEST_F(DecidedCells, AnApplyThatIsGivenUpAtOnceAsksNothing) {
+  put("a.txt", "old");
+  decided("work", "default: allow\nrules: [{command: \"hotcell cell apply *\", action: ask}]\n");
+  good({"write", "work", "a.txt"}, "new");
+  auto keeper = client();
+  cells::Ask apply;
+  apply.verb = "apply";
+  apply.cell = "work";
+  auto number = keeper.send(apply);
+  ASSERT_TRUE(number.ok());
+  cells::Ask kill;
+  kill.verb = "kill";
+  kill.number = number.value();
+  ASSERT_TRUE(keeper.send(kill).ok());
+  std::string said;
+  for (int i = 0; i < 100 && said.empty(); ++i)
+    if (auto told = keeper.receive(std::chrono::milliseconds(100)); told.ok() && told.value() && told.value()->last && told.value()->number == number.value())
+      said = told.value()->error ? told.value()->error->message : "applied";
+  EXPECT_EQ(said, "cancelled before it began");
+  EXPECT_EQ(json({"questions"}).size(""), 0u);
+  EXPECT_EQ(in_project("a.txt"), "old");
+}
+
 TEST_F(DecidedCells, AForkIsHeldToTheSame) {
   decided("work");
   good({"fork", "work", "twin"});

@@ -70,7 +70,74 @@ bool is_device_of_nobody(std::string_view path) {
   return path == "/dev/null" || path == "/dev/stdout" || path == "/dev/stderr" || path == "/dev/tty" || path.starts_with("/dev/fd/");
 }
 
+// What becomes of a folder that is gone to inside a node, once it is over.
+enum class Folder : std::uint8_t {
+  kStays,  // the shell is there
+  kApart,  // a process of its own was
+  kMaybe,  // it may not have run
+  kLater,  // a function's body
+};
+
+Folder folder_of(const ShellScript& s, ShellId i, const std::vector<ShellId>& parts) {
+  using Kind = ShellNodeKind;
+  const ShellNode& node = s.nodes[i];
+  if (node.kind == Kind::kSubshell || node.kind == Kind::kSubstitution || node.kind == Kind::kCoproc) return Folder::kApart;
+  if (node.kind == Kind::kPipeline && node.background) return Folder::kApart;
+  if (node.parent < s.nodes.size() && s.nodes[node.parent].kind == Kind::kPipeline && parts[node.parent] > 1)
+    // The last part is the shell itself in some shells, and in bash when it is told so.
+    return node.after == s.nodes[node.parent].after ? Folder::kMaybe : Folder::kApart;
+  if (node.kind == Kind::kFunction) return Folder::kLater;
+  // Behind && and ||; and what a redirection that fails keeps from being run.
+  if ((node.kind == Kind::kPipeline && node.op != ';') || node.redirect_count > 0) return Folder::kMaybe;
+  const bool stays = node.kind == Kind::kProgram || node.kind == Kind::kPipeline || node.kind == Kind::kSimple || node.kind == Kind::kGroup;
+  return stays ? Folder::kStays : Folder::kMaybe;
+}
+
+bool is_going(std::string_view name) { return name == "cd" || name == "pushd" || name == "popd" || name == "command" || name == "builtin"; }
+bool is_loop(ShellNodeKind kind) {
+  using Kind = ShellNodeKind;
+  return kind == Kind::kWhile || kind == Kind::kUntil || kind == Kind::kFor || kind == Kind::kForArithmetic || kind == Kind::kSelect;
+}
+
+// Whether each round of a loop may begin elsewhere than the one before.
+bool goes_round(const ShellScript& s, ShellId loop, const std::vector<ShellId>& parts) {
+  for (ShellId i = loop + 1; i < s.nodes[loop].after && i < s.nodes.size();) {
+    const ShellNode& node = s.nodes[i];
+    if (folder_of(s, i, parts) == Folder::kApart) {
+      i = node.after;
+      continue;
+    }
+    for (ShellId w = node.words; node.kind == ShellNodeKind::kSimple && w < node.words + node.word_count; ++w) {
+      const std::string text = word_of(s, w).text;
+      if (is_going(text) || text.find("cd ") != text.npos || text.find("pushd") != text.npos || text.find("popd") != text.npos) return true;
+    }
+    ++i;
+  }
+  return false;
+}
+
 }  // namespace
+
+CommandList CommandLister::take() {
+  been_.join(out_.in);
+  for (std::size_t i : late_) {
+    out_.writes[i].in = been_.shared();
+    out_.writes[i].lost = been_.lost();
+  }
+  return std::move(out_);
+}
+
+void CommandLister::writes(CommandWord path, bool redirected) {
+  if (later_ > 0) late_.push_back(out_.writes.size());
+  out_.writes.push_back({std::move(path), redirected, out_.in.shared(), out_.in.lost()});
+}
+
+void CommandLister::leave_later(const Whereabouts& was) {
+  if (out_.in == was) return;
+  been_.join(out_.in);
+  out_.in.join(was);
+  out_.in.set_adrift();  // whenever it is run, that is where the shell is
+}
 
 void CommandLister::unclear(std::string why) {
   if (!out_.unclear) out_.unclear = std::move(why);
@@ -163,19 +230,54 @@ void CommandLister::script(std::string_view text) {
   if (s.error) unclear(cat("it cannot be read as a shell would: ", printable(s.error->what)));
   if (text.find('\0') != text.npos) unclear("it has a NUL byte");
   puzzles(s);
-  for (const ShellNode& node : s.nodes) {
+  // Commands that are parts of a pipeline.
+  std::vector<ShellId> parts(s.nodes.size(), 0);
+  for (const ShellNode& node : s.nodes)
+    if (node.parent < s.nodes.size() && s.nodes[node.parent].kind == ShellNodeKind::kPipeline) ++parts[node.parent];
+  struct Entered {
+    ShellId after;
+    Folder ends;
+    Whereabouts was;
+  };
+  std::vector<Entered> entered;
+  auto leave = [&](ShellId next) {
+    for (; !entered.empty() && entered.back().after <= next; entered.pop_back()) {
+      const Entered& e = entered.back();
+      if (e.ends == Folder::kLater) {
+        --later_;
+        leave_later(e.was);
+      } else if (e.ends == Folder::kMaybe) {
+        out_.in.join(e.was);
+      } else {
+        const bool adrift = out_.in.adrift();
+        out_.in = e.was;
+        if (adrift) out_.in.set_adrift();
+      }
+    }
+  };
+  for (ShellId i = 0; i < s.nodes.size(); ++i) {
+    const ShellNode& node = s.nodes[i];
+    leave(i);
     if (out_.commands.size() >= kMostCommands) {
       unclear("too many commands");
       break;
     }
     redirects(s, node);
+    if (Folder ends = folder_of(s, i, parts); ends != Folder::kStays) {
+      entered.push_back({node.after, ends, out_.in});
+      if (ends == Folder::kLater) ++later_;
+    }
+    if (node.kind == ShellNodeKind::kFunction && is_going(node.name)) out_.in.set_adrift();
+    if (is_loop(node.kind) && goes_round(s, i, parts)) out_.in.lose();
     if (node.kind == ShellNodeKind::kSimple) simple(s, node);
   }
+  leave(kNoShell);
   --depth_;
 }
 
 void CommandLister::command(std::vector<CommandWord> words, std::size_t name) {
   if (words.empty()) return;
+  turns_cd(words, name);
   if (out_.commands.size() >= kMostCommands || depth_ > 2 * kDeepest) return unclear("too many commands");
   std::size_t place = out_.commands.size();
   out_.commands.push_back({words, name, false});
@@ -186,7 +288,7 @@ void CommandLister::command(std::vector<CommandWord> words, std::size_t name) {
   out_.commands[place].passes = passes && name == 0;
 }
 
-CommandList list_commands(std::string_view line, std::string in) {
+CommandList list_commands(std::string_view line, Whereabouts in) {
   CommandLister lister(std::move(in));
   lister.script(line);
   return lister.take();

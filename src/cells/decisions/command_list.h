@@ -2,10 +2,13 @@
 // here-documents, as the text of `bash -c` and `eval`, behind env, sudo, nice, xargs and their like. Nothing is run and
 // nothing is guessed: what only the shell itself will know is marked as such.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cells/decisions/whereabouts.h"
 
 namespace hotcell::cells {
 
@@ -25,18 +28,19 @@ struct WrittenPath {
   CommandWord path;
   // By a redirection the path is written for certain. A word of rm, cp, tee … is only looked for among what must not be.
   bool redirected = false;
-  std::string in;  // the folder that the line has gone to before, as it says; empty: none
+  std::shared_ptr<const Folders> in = {};  // where the line may be by then, as it says
+  bool lost = false;                       // and that is not all
 };
 
 struct CommandList {
   std::vector<ListedCommand> commands;
   std::vector<WrittenPath> writes;
   std::optional<std::string> unclear;  // why something may run that is not listed
-  std::string in;                      // the folder that the line ends in; empty: that of its beginning, or not known
+  Whereabouts in;                      // where the line ends
 };
 
-// `in`: the folder that the line begins in, where it is not the workspace.
-CommandList list_commands(std::string_view line, std::string in = {});
+// `in`: where the line begins.
+CommandList list_commands(std::string_view line, Whereabouts in = {});
 
 // For messages: the words with blanks between them.
 std::string command_text(const ListedCommand& command);

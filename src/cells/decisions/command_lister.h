@@ -7,12 +7,12 @@ namespace hotcell::cells {
 
 class CommandLister {
  public:
-  explicit CommandLister(std::string in = {}) { out_.in = std::move(in); }
-  CommandList take() { return std::move(out_); }
+  explicit CommandLister(Whereabouts in = {}) : been_(in) { out_.in = std::move(in); }
+  CommandList take();
   void script(std::string_view text);                                // all of its commands
   void command(std::vector<CommandWord> words, std::size_t name);    // and those inside it
   void unclear(std::string why);
-  void writes(CommandWord path, bool redirected) { out_.writes.push_back({std::move(path), redirected, out_.in}); }
+  void writes(CommandWord path, bool redirected);
 
  private:
   // A text inside a text inside a text: nobody writes more, and each level costs its length once more.
@@ -31,12 +31,34 @@ class CommandLister {
   bool shell(const std::vector<CommandWord>& words, std::size_t name);
   bool shell_text(const std::vector<CommandWord>& words, std::size_t name);
   void find_actions(const std::vector<CommandWord>& words, std::size_t name);
-  void goes_to(const std::vector<CommandWord>& words, std::size_t name);
+  void goes(const std::vector<CommandWord>& words, std::size_t name);
+  void turns_cd(const std::vector<CommandWord>& words, std::size_t name);
+  // Text that is run some other time, wherever the line is by then: of a function, a trap, an alias.
+  template <typename Read>
+  void later(Read read) {
+    const Whereabouts was = out_.in;
+    ++later_;
+    read();
+    --later_;
+    leave_later(was);
+  }
+  void leave_later(const Whereabouts& was);
+  // What runs in a process of its own goes where it likes, and nobody else with it.
+  template <typename Read>
+  void apart(Read read) {
+    Whereabouts was = out_.in;
+    read();
+    const bool adrift = out_.in.adrift();
+    out_.in = std::move(was);
+    if (adrift) out_.in.set_adrift();
+  }
   void written_by(const std::vector<CommandWord>& words, std::size_t name, std::string_view base);
   bool text(const std::vector<CommandWord>& words, std::size_t from);  // the words together are a script
 
   CommandList out_;
-  int depth_ = 0;
+  Whereabouts been_;                 // everywhere that the line has been
+  std::vector<std::size_t> late_;    // of out_.writes: those that happen some other time
+  int depth_ = 0, later_ = 0;
   std::optional<std::string> fed_;   // of the command being looked at
   bool feeds_ = false;
 };

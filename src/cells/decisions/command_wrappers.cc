@@ -2,6 +2,7 @@
 // unclear, since what follows might be its value and not the command.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/strings.h"
 #include "cells/decisions/command_lister.h"
@@ -19,10 +20,11 @@ struct Wrapper {
   bool passes = true;                       // by itself it changes nothing that matters; false: it is judged as well
   bool assigns = false;                     // NAME=VALUE before the command
   bool more = false;                        // words are added that nobody knows yet
+  std::string_view folder = {};             // of the valued options, those that say where it runs: a letter, a word
 };
 
 constexpr std::array kWrappers = {
-    Wrapper{"env", "i0v", "uC", "ignore-environment null debug default-signal ignore-signal block-signal list-signal-handling", "unset chdir", 0, true, true},
+    Wrapper{"env", "i0v", "uC", "ignore-environment null debug default-signal ignore-signal block-signal list-signal-handling", "unset chdir", 0, true, true, false, "C chdir"},
     Wrapper{"nice", "0123456789", "n", "", "adjustment", 0},
     Wrapper{"ionice", "t", "cn", "ignore", "class classdata", 0},
     Wrapper{"nohup", "", "", "", "", 0},
@@ -40,10 +42,10 @@ constexpr std::array kWrappers = {
     Wrapper{"xargs", "0rtpxo", "nLPsIEda", "null no-run-if-empty verbose interactive exit open-tty", "max-args max-lines max-procs max-chars replace arg-file delimiter eof",
             0, true, false, true},
     Wrapper{"sudo", "ABbEeHiKklNnPSsv", "CDghpRrTtUu", "askpass background preserve-env edit set-home login non-interactive stdin shell validate",
-            "user group prompt host chdir chroot close-from role type command-timeout other-user", 0, false, true},
+            "user group prompt host chdir chroot close-from role type command-timeout other-user", 0, false, true, false, "D chdir"},
     Wrapper{"doas", "nsL", "uCa", "", "", 0, false},
     Wrapper{"chroot", "", "", "skip-chdir", "userspec groups", 1, false},
-    Wrapper{"unshare", "mipnuUCTrcf", "RwSG", "mount uts ipc net pid user cgroup time fork map-root-user map-current-user", "root wd setuid setgid map-user map-group", 0, false},
+    Wrapper{"unshare", "mipnuUCTrcf", "RwSG", "mount uts ipc net pid user cgroup time fork map-root-user map-current-user", "root wd setuid setgid map-user map-group", 0, false, false, false, "w wd"},
     Wrapper{"strace", "fFcCdhikqrtTvVxXyYzZn", "abeEIoOpPsSu", "follow-forks", "", 0, false},
     Wrapper{"flock", "sxnuFov", "wE", "shared exclusive nonblock unlock no-fork close verbose", "timeout conflict-exit-code", 1, false},
 };
@@ -62,32 +64,49 @@ bool is_assignment(const CommandWord& w) {
   });
 }
 
-// Where the options end, or words.size(). `strange`: one that is not known, or whose text is not.
-std::size_t after_options(const Wrapper& w, const Words& words, std::size_t at, bool& strange) {
+struct Options {
+  std::size_t after = 0;                   // where they end, or words.size()
+  bool strange = false;                    // one that is not known, or whose text is not
+  std::vector<CommandWord> folders;        // that it goes to, one after the other
+};
+
+Options read_options(const Wrapper& w, const Words& words, std::size_t at) {
+  Options out;
+  // `value`: what follows in the same word; nullopt: the next word is it.
+  auto take = [&](std::string_view option, std::optional<std::string> value) {
+    if (!value) ++at;
+    if (!is_one_of(option, w.folder)) return;
+    if (value) out.folders.push_back({*value, true});
+    else if (at < words.size()) out.folders.push_back(words[at]);
+  };
   for (; at < words.size(); ++at) {
     const std::string& text = words[at].text;
-    if (!words[at].fixed) return strange = true, at;
-    if (text == "--") return at + 1;
-    if (text.size() < 2 || text[0] != '-') return at;
+    if (!words[at].fixed) {
+      out.strange = true;
+      break;
+    }
+    if (text == "--") {
+      ++at;
+      break;
+    }
+    if (text.size() < 2 || text[0] != '-') break;
     if (text[1] == '-') {
       auto equals = text.find('=');
       std::string_view name = std::string_view(text).substr(2, equals == text.npos ? equals : equals - 2);
-      if (is_one_of(name, w.long_valued)) {
-        if (equals == text.npos) ++at;
-      } else if (!is_one_of(name, w.long_flags)) {
-        strange = true;
-      }
+      if (is_one_of(name, w.long_valued)) take(name, equals == text.npos ? std::nullopt : std::optional(text.substr(equals + 1)));
+      else if (!is_one_of(name, w.long_flags)) out.strange = true;
       continue;
     }
     for (std::size_t i = 1; i < text.size(); ++i) {
       if (w.valued.find(text[i]) != w.valued.npos) {
-        if (i + 1 == text.size()) ++at;
+        take(std::string_view(text).substr(i, 1), i + 1 == text.size() ? std::nullopt : std::optional(text.substr(i + 1)));
         break;
       }
-      if (w.flags.find(text[i]) == w.flags.npos) strange = true;
+      if (w.flags.find(text[i]) == w.flags.npos) out.strange = true;
     }
   }
-  return std::min(at, words.size());
+  out.after = std::min(at, words.size());
+  return out;
 }
 
 }  // namespace
@@ -117,27 +136,39 @@ bool CommandLister::text(const Words& words, std::size_t from) {
 bool CommandLister::wrapper(const Words& words, std::size_t name, std::string_view base) {
   auto w = std::find_if(kWrappers.begin(), kWrappers.end(), [&](const Wrapper& row) { return row.name == base; });
   if (w == kWrappers.end()) return false;
-  bool strange = false;
-  std::size_t at = after_options(*w, words, name + 1, strange);
+  const Options options = read_options(*w, words, name + 1);
+  std::size_t at = options.after;
   Words inner;
   if (w->assigns)
     for (; at < words.size() && is_assignment(words[at]); ++at)
       if (!is_harmless_variable(std::string_view(words[at].text).substr(0, words[at].text.find('=')))) inner.push_back(words[at]);
   at += static_cast<std::size_t>(w->before);
-  if (strange) unclear(cat("an option of ", base, " that is not known here"));
+  if (options.strange) unclear(cat("an option of ", base, " that is not known here"));
   if (at >= words.size()) return false;  // prints, or does nothing: judged by itself
   std::size_t inner_name = inner.size();
   inner.insert(inner.end(), words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   if (w->more) inner.push_back({"...", false});
-  if (base == "flock" && inner[inner_name].text == "-c") text(words, at + 1);
-  else command(std::move(inner), inner_name);
+  auto run = [&] {
+    for (const auto& folder : options.folders) {
+      if (folder.fixed) out_.in.go_for_certain(folder.text);
+      else out_.in.go_anywhere();
+    }
+    if (base == "flock" && inner[inner_name].text == "-c") text(words, at + 1);
+    else command(std::move(inner), inner_name);
+  };
+  // These two are the shell itself; exec is, to its end.
+  if (base == "command" || base == "builtin") run();
+  else if (base == "time") {
+    const Whereabouts was = out_.in;
+    run();
+    out_.in.join(was);
+  } else apart(run);
   return w->passes;
 }
 
 bool CommandLister::shell(const Words& words, std::size_t name) {
-  const std::string in = out_.in;
-  const bool plain = shell_text(words, name);
-  out_.in = in;  // wherever it went, who has started it stays
+  bool plain = false;
+  apart([&] { plain = shell_text(words, name); });
   return plain;
 }
 
@@ -177,7 +208,7 @@ bool CommandLister::shell_text(const Words& words, std::size_t name) {
 
 void CommandLister::find_actions(const Words& words, std::size_t name) {
   for (std::size_t i = name + 1; i < words.size(); ++i) {
-    const std::string& t = words[i].text;
+    const std::string t = words[i].text;
     if (t == "-delete") unclear("find removes what it finds");
     if (t.starts_with("-fprint") || t == "-fls") {
       if (i + 1 < words.size()) writes(words[i + 1], true);
@@ -188,18 +219,62 @@ void CommandLister::find_actions(const Words& words, std::size_t name) {
       inner.push_back(words[i]);
       if (words[i].text.find("{}") != std::string::npos) inner.back().fixed = false;
     }
-    command(std::move(inner), 0);
+    const bool there = t.ends_with("dir");
+    apart([&] {
+      if (there) out_.in.lose();  // in the folder of each that is found
+      command(std::move(inner), 0);
+    });
   }
 }
 
-// cd, as it is written. Where that does not say where it leads, the names that follow are taken as they are.
-void CommandLister::goes_to(const Words& words, std::size_t name) {
+// cd, pushd and popd, as they are written. Where that does not say where it leads, the names that follow are taken as they are.
+void CommandLister::goes(const Words& words, std::size_t name) {
+  const std::string& how = words[name].text;
+  const Whereabouts was = out_.in;
+  bool strange = false;
   std::size_t at = name + 1;
-  while (at < words.size() && words[at].fixed && words[at].text.size() > 1 && words[at].text[0] == '-') ++at;
-  if (at == words.size()) return out_.in.clear();  // home, which is the workspace
-  const std::string& to = words[at].text;
-  if (!words[at].fixed || to == "-" || to.starts_with('+') || out_.in.size() + to.size() > 4096) return out_.in.clear();
-  out_.in = to.starts_with('/') || out_.in.empty() ? to : cat(out_.in, "/", to);
+  for (; at < words.size() && words[at].fixed && words[at].text.size() > 1 && words[at].text[0] == '-'; ++at)
+    strange = strange || (words[at].text != "--" && words[at].text.find_first_not_of("LPe", 1) != std::string::npos);
+  strange = strange || at + 1 < words.size();   // an error, to some shells
+  const bool given = at < words.size(), known = given && words[at].fixed && !words[at].text.empty();
+  const std::string to = given ? words[at].text : std::string();
+  if (how == "popd") {
+    if (strange || given) out_.in.swap();
+    else out_.in.pop();
+  } else if (how == "pushd") {
+    if (!given || to.starts_with('+') || to == "-") out_.in.swap();
+    else if (known) {
+      if (strange) out_.in.go(to);  // pushd -n: where a popd leads
+      out_.in.push(to);
+    }
+    else out_.in.go_anywhere();
+  } else if (!given) {
+    out_.in.go_home();
+  } else if (to == "-") {
+    out_.in.go_back();
+  } else if (!known || to.starts_with('+')) {
+    out_.in.go_anywhere();
+  } else {
+    out_.in.go(to);
+  }
+  if (strange) out_.in.join(was);
+  been_.join(out_.in);
+}
+
+// After these a cd leads elsewhere than it says.
+void CommandLister::turns_cd(const Words& words, std::size_t name) {
+  static constexpr std::array<std::string_view, 4> kVariables = {"HOME=", "CDPATH=", "OLDPWD=", "PWD="};
+  static constexpr std::array<std::string_view, 5> kSetters = {"export", "declare", "typeset", "readonly", "local"};
+  const std::string_view program = name < words.size() ? std::string_view(words[name].text) : std::string_view();
+  const bool sets = std::find(kSetters.begin(), kSetters.end(), program) != kSetters.end(), renames = program == "alias" || program == "enable";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& text = words[i].text;
+    if (i < name || sets)
+      for (auto variable : kVariables)
+        if (text.starts_with(variable)) out_.in.set_adrift();
+    const std::string_view word = std::string_view(text).substr(0, text.find('='));
+    if (renames && (word == "cd" || word == "pushd" || word == "popd" || word == "command" || word == "builtin")) out_.in.set_adrift();
+  }
 }
 
 // Only what is plain to see: what must not be changed is guarded where changes leave the cell, not here.
@@ -226,22 +301,25 @@ void CommandLister::written_by(const Words& words, std::size_t name, std::string
 bool CommandLister::inside(const Words& words, std::size_t name) {
   std::string_view base = base_name(words[name].text);
   written_by(words, name, base);
-  if (base == "cd" || base == "pushd") return goes_to(words, name), false;
-  if (base == "popd") return out_.in.clear(), false;
+  // With a slash it is a program, which takes nobody along.
+  const std::string& said = words[name].text;
+  if (said == "cd" || said == "pushd" || said == "popd") return goes(words, name), false;
   if (std::find(kShells.begin(), kShells.end(), base) != kShells.end()) return shell(words, name);
   if (base == "eval") return words.size() > name + 1 && text(words, name + 1);
   if (base == "find") return find_actions(words, name), false;
   if (base == "trap" || base == "su" || base == "script" || base == "watch") {
     // The text stands somewhere among the words: each that could be it is read as one.
     for (std::size_t i = name + 1; i < words.size(); ++i) {
+      auto read = [&] { script(words[i].text); };
       if (!words[i].fixed) unclear("the text of the command inside is not known before it runs");
-      else if (words[i].text.find(' ') != std::string::npos || base == "trap" || base == "watch") script(words[i].text);
+      else if (base == "trap") later(read);
+      else if (words[i].text.find(' ') != std::string::npos || base == "watch") apart(read);
     }
     return false;
   }
   if (base == "alias") {
     for (std::size_t i = name + 1; i < words.size(); ++i)
-      if (auto equals = words[i].text.find('='); equals != std::string::npos) script(words[i].text.substr(equals + 1));
+      if (auto equals = words[i].text.find('='); equals != std::string::npos) later([&] { script(words[i].text.substr(equals + 1)); });
     return false;
   }
   if (base == "parallel" || base == "ssh") return unclear(cat("what ", base, " runs is not followed")), false;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kClasses[] = {"command", "read", "write"};
 constexpr std::string_view kAnswers[] = {"allow", "ask", "deny"};
 constexpr std::string_view kWorkspace = "/work/";
+constexpr std::size_t kMostJudged = 16384;  // names of files, in each folder that they may be in
 constexpr std::size_t kShown = 200;  // of a command in a reason
 
 std::string clipped(std::string_view text) { return cat(printable(text.substr(0, kShown)), text.size() > kShown ? "..." : ""); }
@@ -115,7 +116,7 @@ std::optional<Decision> whole_text(const DecisionPolicy& policy, const std::vect
   return std::nullopt;
 }
 
-Decision decide_command(const DecisionPolicy& policy, const std::vector<Grant>& grants, std::string_view subject, const std::string& in, WallTime now) {
+Decision decide_command(const DecisionPolicy& policy, const std::vector<Grant>& grants, std::string_view subject, const Whereabouts& in, WallTime now) {
   std::string_view line = trim(subject);
   if (line.empty()) return {Answer::kDeny, "no command"};
   CommandList list = list_commands(line, in);
@@ -129,19 +130,28 @@ Decision decide_command(const DecisionPolicy& policy, const std::vector<Grant>& 
   if (auto no = whole_text(policy, grants, line, now, Answer::kDeny)) return *std::move(no);
   for (const auto& command : list.commands)
     if (auto d = decide_one(policy, grants, command, now)) count(*std::move(d), several ? command_text(command) : "");
+  std::size_t judged = 0;
   for (const auto& write : list.writes) {
+    const std::string& text = write.path.text;
     if (!write.path.fixed) {
       if (write.redirected) count({Answer::kAsk, "which file is written is not known before"}, "");
       continue;
     }
-    if (write.path.text.empty()) continue;
-    // Behind `cd .git` the name `config` is another one. What is allowed does not get more by it: that cd may have failed.
-    if (!write.in.empty() && !write.path.text.starts_with('/')) {
-      const std::string path = cat(write.in, "/", write.path.text);
-      if (auto no = forbidden_path(policy, ActionClass::kWrite, normal_path(path))) count(*std::move(no), cat("writing ", path));
+    if (text.empty()) continue;
+    auto judge = [&](const std::string& path) {
+      if (write.redirected) count(decide_path(policy, grants, ActionClass::kWrite, path, now), cat("writing ", path));
+      else if (auto no = forbidden_path(policy, ActionClass::kWrite, normal_path(path))) count(*std::move(no), cat("writing ", path));
+    };
+    judge(text);
+    if (text.starts_with('/')) continue;
+    // Behind `cd .git` the name `config` is another one. It counts as both: that cd may have failed.
+    if (write.in && (judged += write.in->size()) > kMostJudged) {
+      count({Answer::kAsk, "too many files are written in folders that it may be in or not"}, "");
+      continue;
     }
-    if (write.redirected) count(decide_path(policy, grants, ActionClass::kWrite, write.path.text, now), cat("writing ", write.path.text));
-    else if (auto no = forbidden_path(policy, ActionClass::kWrite, normal_path(write.path.text))) count(*std::move(no), cat("writing ", write.path.text));
+    for (const auto& folder : write.in ? *write.in : Folders())
+      if (!folder.empty()) judge(cat(folder, folder == "/" ? "" : "/", text));
+    if (write.lost) count({Answer::kAsk, "in which folder it is written is not known before"}, cat("writing ", text));
   }
   if (list.unclear) count({Answer::kAsk, *list.unclear}, "");
   // Nothing to judge at all: a comment, x=1. Then what is said about anything else holds.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cells/decisions/whereabouts.h"
 #include "hotcell/result.h"
 
 namespace hotcell::cells {
@@ -29,7 +30,7 @@ std::optional<ActionClass> parse_action_class(std::string_view word);
 struct Action {
   ActionClass what = ActionClass::kCommand;
   std::string subject;               // a command line, or a path: absolute, or relative to the workspace
-  std::string in = {};               // the folder that a command line begins in, where that is not the workspace
+  Whereabouts in = {};               // where a command line begins
 };
 // For a command that was given as words, not as a line for a shell.
 Action command_action(const std::vector<std::string>& argv);

@@ -133,11 +133,59 @@ TEST(Decisions, WhereALineHasGoneIsWhereItWrites) {
     EXPECT_EQ(judge(p, line, {command_grant("*"), write_grant("**")}).answer, Answer::kAllow) << line;
   EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "echo x > config", "/work/.git"}, kNow), kDeny);
   EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "cd ..; echo x > config", ".git"}, kNow), kAllow);
-  EXPECT_EQ(list_commands("cd a && cd b; bash -c 'cd c'", "x").in, "x/a/b");
+  EXPECT_EQ(list_commands("cd a && cd b; bash -c 'cd c'", "x").in.now(), (Folders{"x", "x/a", "x/a/b", "x/b"}));
   // It adds nothing to what is allowed.
   auto few = policy_of("rules: [{command: \"echo *\", action: allow}, {command: \"cd *\", action: allow}, {write: \"out/**\", action: allow}]\n");
   EXPECT_ANSWER(judge(few, "cd out; echo x > y"), kAsk);
   EXPECT_ANSWER(judge(few, "echo x > out/y"), kAllow);
+  auto rooted = policy_of("rules: [{command: \"* *\", action: allow}, {write: \"/work/out/**\", action: allow}]\n");
+  EXPECT_ANSWER(judge(rooted, "cd /etc; echo x > out/y"), kAsk);
+  EXPECT_ANSWER(judge(rooted, "cd /work; echo x > out/y"), kAllow);
+}
+
+// Each line writes .git/config, or may. What only its own process has gone to is nobody else's folder, and what may have failed, or
+// may not have been run, leaves the shell where it was.
+TEST(Decisions, EveryFolderThatALineMayBeInIsJudged) {
+  auto p = policy_of("default: allow\nprotected: [.git]\n");
+  for (const char* line :
+       {"cd .git; cd /nope; echo x > config", "cd .git; cd nope || true; echo x > config", "cd .git; (cd /work); echo x > config", "cd .git; (cd ..; ls); echo x > config",
+        "cd .git; x=$(cd /work; ls); echo x > config", "cd .git; cd /work | ls; echo x > config", "cd .git; ls | cd /work; echo x > config", "cd .git; cd /work & echo x > config",
+        "cd .git; true || cd /work; echo x > config", "cd .git; false && cd ..; echo x > config", "cd .git; if false; then cd /work; fi; echo x > config",
+        "cd .git; case a in b) cd /work;; esac; echo x > config", "cd .git; for i in $none; do cd /work; done; echo x > config", "cd .git; cd /work </nope; echo x > config",
+        "cd .git; { cd /work; } </nope; echo x > config", "cd .git; nice cd /work; echo x > config", "cd .git; /usr/bin/cd /work; echo x > config",
+        "cd .git; env cd /work; echo x > config", "cd .git; cd /work extra; echo x > config", "cd .git; cd --nope /work; echo x > config", 
+        "cd .git; cat <(cd /work) ; echo x > config", "cd .git; coproc cd /work; echo x > config", "pushd /nope; cd .git; popd; echo x > config", "pushd -n .git; popd; echo x > config",
+        "pushd .git; pushd src; popd; echo x > config", "pushd .git; pushd /work; pushd; echo x > config", "cd .git; cd /work; cd -; echo x > config", "cd t; cd /work/.git; rmdir ../t; cd -; echo x > config",
+        "env -C .git tee config", "env --chdir=.git tee config", "env --chdir .git tee config", "env -C.git sh -c 'echo x > config'", "sudo -D .git tee config", "env -C src -C ../.git tee config",
+        "env -C .git sh -c 'cd nope; tee config'", "f() { echo x > config; }; cd .git; f", "trap 'echo x > config' EXIT; cd .git", "alias w='tee config'; cd .git; w",
+        "(cd .git; tee config)", "x=$(cd .git; tee config)", "cd .git; { cd nope; tee config; }"}) {
+    Decision d = judge(p, line, {command_grant("*"), write_grant("**")});
+    EXPECT_EQ(d.answer, Answer::kDeny) << line << ": " << d.reason;
+  }
+  // Not all that it may be in can be said: then somebody is asked.
+  for (const char* line : {"for i in 1 2; do echo x > config; cd .git; done", "while true; do tee config; cd .git; done", "f() { cd .git; }; cd /work; f; echo x > config", "cd() { true; }; cd src; echo x > y",
+                           "cd .git; cd() { true; }; cd /work; echo x > y", "alias cd=true; cd /work; echo x > y", "HOME=/work/.git; cd; echo x > config", "export CDPATH=.git; cd hooks; echo x > y",
+                           "trap 'cd .git' DEBUG; cd /work; echo x > config", "find . -execdir touch x \\;", "cd a; cd b; cd c; cd d; cd e; echo x > y"}) {
+    Decision d = judge(p, line, {command_grant("*"), write_grant("**")});
+    EXPECT_GE(d.answer, Answer::kAsk) << line << ": " << d.reason;
+    EXPECT_TRUE(d.reason.starts_with("writing ")) << line << ": " << d.reason;
+  }
+  // The control: elsewhere for certain, or nothing that is written there.
+  for (const char* line :
+       {"(cd .git; ls); echo x > config", "x=$(cd .git; ls); echo x > config", "cd .git | ls; echo x > config", "cd .git | tee config", "cd .git & echo x > config", "cat <(cd .git; ls); echo x > config",
+        "env -C .git ls; echo x > config", "env -C src tee config", "nice cd .git; echo x > config", "cd .git; cd /work; echo x > config", "cd .git; cd /tmp; echo x > config",
+        "cd .git; ls; cd ..; echo x > config", "for d in a b; do (cd $d && make > log); done", "f() { echo x > y; }; f", "cd a; cd b; cd c; cd d; cd e; cd; echo x > y", "find . -exec touch x \\;",
+        "cd .git; echo x > /tmp/config"}) {
+    Decision d = judge(p, line, {command_grant("*"), write_grant("**")});
+    EXPECT_EQ(d.answer, Answer::kAllow) << line << ": " << d.reason;
+  }
+  // And over several lines of one shell.
+  Whereabouts in = list_commands("cd .git").in;
+  in = list_commands("cd nope", in).in;
+  EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "echo x > config", in}, kNow), kDeny);
+  in = list_commands("cd /work", in).in;
+  EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "echo x > config", in}, kNow), kAllow);
+  EXPECT_ANSWER(decide(p, {}, {ActionClass::kCommand, "cd -; echo x > config", in}, kNow), kDeny);
 }
 
 TEST(Decisions, NamesInsideWordsAreNoCommands) {  // SEEDS 4.4: "init" and "mount" matched inside words

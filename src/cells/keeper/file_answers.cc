@@ -7,6 +7,7 @@
 
 #include "base/json_write.h"
 #include "base/strings.h"
+#include "cells/files/seen.h"
 
 namespace hotcell::cells {
 namespace {
@@ -102,7 +103,9 @@ std::string apply_words(const ApplyReport& report, const ApplyOptions& options, 
     out += "nothing was applied: ";
     if (!report.conflicts.empty()) out += cat(plural(report.conflicts.size(), "conflict"), options.force ? "" : " (--force overwrites)");
     if (!report.conflicts.empty() && !report.refused.empty()) out += ", ";
-    if (!report.refused.empty()) out += cat(report.refused.size(), " refused", options.on_protected == OnRefusal::kAllow ? "" : " (--allow-protected lets them)");
+    const bool may_be_let = std::any_of(report.refused.begin(), report.refused.end(), [](const ApplyNote& n) { return n.why != kChangedSince; });
+    if (!report.refused.empty())
+      out += cat(report.refused.size(), " refused", options.on_protected == OnRefusal::kAllow || !may_be_let ? "" : " (--allow-protected lets them)");
     return out + "\n";
   }
   if (options.dry_run) return out + "nothing stands in the way of applying this\n";

@@ -40,7 +40,7 @@ struct HeldContext {
   std::shared_ptr<Sleep> sleep;
   std::optional<Asker> caller;                     // of the call that runs
   bool starting = false, busy = false;
-  std::string in;                                  // where the lines of a bash have gone, to the decisions
+  Whereabouts in;                                  // where the lines of a bash may have gone, to the decisions
   std::string gone;                                // why there is no interpreter any more
   RecordTime created{}, used{};
   std::uint64_t calls = 0;

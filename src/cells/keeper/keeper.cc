@@ -329,6 +329,8 @@ void Keeper::dispatch(const Asker& asker, const Ask& ask, std::vector<sys::Fd> f
     return answer_text(asker, "");
   }
   if (ask.verb == "kill" || ask.verb == "drained") {
+    if (ask.verb == "kill")
+      for (auto& [id, cell] : kept_) interrupt_caller(*cell, asker);
     for (auto& [id, cell] : kept_)
       for (auto& [number, e] : cell->executions)
         if (e.asker && e.asker->client == asker.client && e.asker->number == asker.number) {

@@ -103,6 +103,8 @@ struct Kept {
   Clock::time_point paused_since{}, spawner_gone{};
   std::shared_ptr<const DecisionPolicy> decisions;  // read from the record when first needed
   std::set<std::uint64_t> may_type;        // clients that were let into a terminal
+  // What the apply that is being begun may write, as it was judged: path → digest (cells/files/seen.h). None: nothing is judged.
+  std::shared_ptr<const std::map<std::string, std::string>> approved;
 };
 
 class Keeper {
@@ -182,20 +184,27 @@ class Keeper {
   void end_context(Kept& cell, HeldContext& held, std::string why);
   void context_timers(Kept& cell);
   void forget_caller(Kept& cell, std::uint64_t client);
+  static void interrupt_caller(Kept& cell, const Asker& asker);
   std::string contexts_json(const Kept& cell) const;
   static std::string context_language_of(const Kept& cell, const std::string& name);
   // keeper_decisions.cc. judged: true where the cell's decisions do not simply allow it; then it is refused, or goes on later
   bool judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fds);
   // `then` at once where it is allowed or denied, later where somebody must answer. The first action is what is asked about.
-  void decide(Kept& cell, const std::vector<Action>& actions, const Asker& asker, std::function<void(const Result<void>&)> then);
+  // `content`: a digest of what the actions are about, where their words do not say all of it.
+  void decide(Kept& cell, const std::vector<Action>& actions, const Asker& asker, std::function<void(const Result<void>&)> then, std::string content = {});
   static void goes_on_in(Kept& cell, const Ask& ask, const Action& line);  // where the next line of that shell begins
-  void decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::function<void(const Result<std::vector<std::string>>&)> then);
+  struct ToApply;
+  void decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::function<void(const Result<ToApply>&)> then);
   const DecisionPolicy* decisions_of(Kept& cell);     // none: everything is allowed
   Result<std::string> given_decisions(const Ask& ask, const Bounds* bounds);
   void guard_apply(Kept& cell, ApplyOptions& options);
   Clock::time_point parked_due() const;
   void parked_timers(Clock::time_point at);
   void forget_parked(const Asker& asker, bool whole_client);
+  // What cannot be begun at once: its files are looked at first, or its cell must wake. goes_on: false, and it is answered, when
+  // whoever asked for it has given it up meanwhile.
+  void hold_back(const Asker& asker) { held_back_.insert({asker.client, asker.number}); }
+  bool goes_on(const Asker& asker);
   void forget_decisions(const Kept& cell);
   struct Parking;
   Result<Parking*> parking();
@@ -293,6 +302,7 @@ class Keeper {
   };
   std::deque<std::shared_ptr<Undone>> unstarted_;
   std::shared_ptr<Parking> parking_;                     // none: nothing was ever asked
+  std::set<std::pair<std::uint64_t, std::uint64_t>> held_back_;  // askers: client and number
 };
 
 }  // namespace hotcell::cells

@@ -75,6 +75,12 @@ void Keeper::forget_caller(Kept& cell, std::uint64_t client) {
   }
 }
 
+// The same of one call of a client that goes on.
+void Keeper::interrupt_caller(Kept& cell, const Asker& asker) {
+  for (auto& [name, held] : cell.contexts)
+    if (held->caller && held->caller->client == asker.client && held->caller->number == asker.number && held->context) held->context->interrupt();
+}
+
 void Keeper::context_news(const std::string& id, const std::string& name, const News& news) {
   auto it = kept_.find(id);
   if (it == kept_.end()) return;
@@ -140,7 +146,7 @@ Result<void> Keeper::start_context(const Asker& asker, Kept& cell, const std::sh
   limits.output = cell.policy.limits.output;
   held->context = std::make_shared<Context>(std::move(ends), limits);
   held->gone.clear();
-  held->in.clear();
+  held->in = {};
   held->starting = true;
   auto ready = std::make_shared<Result<void>>();
   work([context = held->context, ready] { *ready = context->wait_ready(kStartTime); },
@@ -257,7 +263,9 @@ bool Keeper::context_verb(const Asker& asker, const Ask& ask) {
     found.value()->contexts.erase(h);
     return answer_text(asker, ""), true;
   }
+  hold_back(asker);
   awake(*found.value(), [this, asker, ask, id, name](const Result<void>& r) {
+    if (!goes_on(asker)) return;
     auto it = kept_.find(id);
     if (!r.ok() || it == kept_.end()) return answer(asker, r.ok() ? make_error(ErrorCode::kNotFound, "the cell is gone") : r.error());
     Kept& cell = *it->second;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/sha256.h"
 #include "base/strings.h"
 #include "cells/decisions/command_lister.h"
 #include "cells/decisions/desk.h"
 #include "cells/files/apply.h"
-#include "cells/files/diff.h"
+#include "cells/files/changes.h"
 #include "cells/keeper/cell_layers.h"
 #include "cells/keeper/held_context.h"
 #include "cells/keeper/keeper.h"
@@ -60,12 +61,18 @@ bool sets_something(const Fields& env) {
 
 }  // namespace
 
+struct Keeper::ToApply {
+  std::vector<std::string> paths;  // that were asked for
+  SeenChanges seen;                // and the new folders above them
+};
+
 struct Keeper::Parking {
   struct Parked {
     std::string question, cell;
     Action action;
     Asker asker;
     Then then;
+    std::string content;  // of what is asked about, where its words do not say all of it
   };
   std::optional<DecisionQueue> queue;
   std::unique_ptr<AuditLog> audit;
@@ -129,7 +136,7 @@ Result<std::string> Keeper::given_decisions(const Ask& ask, const Bounds* bounds
   return text;
 }
 
-void Keeper::decide(Kept& cell, const std::vector<Action>& actions, const Asker& asker, Then then) {
+void Keeper::decide(Kept& cell, const std::vector<Action>& actions, const Asker& asker, Then then, std::string content) {
   const DecisionPolicy* policy = decisions_of(cell);
   if (policy == nullptr || actions.empty()) return then({});
   const std::string id = cell.record.id;
@@ -148,6 +155,10 @@ void Keeper::decide(Kept& cell, const std::vector<Action>& actions, const Asker&
     auto before = p->queue->list(id, true, at);
     TRY_SET(strictest.question, p->queue->ask(id, actions.front(), strictest.decision.reason, at, policy->patience));
     bool known = before.ok() && std::any_of(before.value().begin(), before.value().end(), [&](const Question& q) { return q.id == strictest.question; });
+    // One yes is for what the first of them has: the same words about something else are no part of it.
+    for (const auto& other : p->parked)
+      if (other.question == strictest.question && other.content != content)
+        return not_now(cat("the same is asked about already, with other content (question ", other.question, "); try again when that is answered"));
     if (!known) p->record("asked", id, actions.front(), strictest.decision.reason, strictest.question);
     return strictest;
   };
@@ -160,7 +171,7 @@ void Keeper::decide(Kept& cell, const std::vector<Action>& actions, const Asker&
     return then(denied(cat("denied by the decisions of ", cell.record.name, ": ", d.reason)));
   }
   const std::string& question = outcome.value().question;
-  parking_->parked.push_back({question, id, actions.front(), asker, std::move(then)});
+  parking_->parked.push_back({question, id, actions.front(), asker, std::move(then), std::move(content)});
   parking_->next_look = Clock::now() + kLook;
   answer(asker, Told{.number = 0, .last = false, .error = {}, .fields = {{"waiting", question}, {"cell", id}, {"reason", d.reason}},
                      .text = cat("waiting for approval, question ", question, ": hotcell cell approve ", question)});
@@ -196,7 +207,15 @@ void Keeper::parked_timers(Clock::time_point at) {
   }
 }
 
+bool Keeper::goes_on(const Asker& asker) {
+  if (held_back_.erase({asker.client, asker.number}) > 0) return true;
+  answer(asker, make_error(ErrorCode::kCancelled, "cancelled before it began"));
+  return false;
+}
+
 void Keeper::forget_parked(const Asker& asker, bool whole_client) {
+  if (whole_client) std::erase_if(held_back_, [&](const auto& held) { return held.first == asker.client; });
+  else held_back_.erase({asker.client, asker.number});
   if (!parking_) return;
   std::vector<Parking::Parked> gone;
   std::erase_if(parking_->parked, [&](Parking::Parked& one) {
@@ -217,6 +236,7 @@ void Keeper::forget_decisions(const Kept& cell) {
 
 void Keeper::guard_apply(Kept& cell, ApplyOptions& options) {
   const DecisionPolicy* policy = decisions_of(cell);
+  if (cell.approved && !options.dry_run) options.approved = *cell.approved;
   if (policy == nullptr || policy->protected_paths.empty()) return;
   // --allow-protected lifts what is protected by custom, not what the decisions protect.
   if (options.on_protected == OnRefusal::kAllow) options.protected_paths.clear();
@@ -225,35 +245,39 @@ void Keeper::guard_apply(Kept& cell, ApplyOptions& options) {
 }
 
 // What an apply would write is known when its changes are: each is a write, and all of it one command that can be asked
-// about. What was judged is what is applied, also when the cell has changed more by then.
-void Keeper::decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::function<void(const Result<std::vector<std::string>>&)> then) {
+// about. What was judged is what is applied, byte for byte: the cell's programs go on while somebody thinks.
+void Keeper::decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::function<void(const Result<ToApply>&)> then) {
   const std::string id = cell.record.id;
-  auto paths = std::make_shared<Result<std::vector<std::string>>>(std::vector<std::string>());
-  DiffOptions options;
-  options.paths = ask.words;
-  options.patches = false;
-  still(cell, "apply", [files = std::make_shared<CellLayers>(cell), options, paths] {
-    auto run = [&]() -> Result<std::vector<std::string>> {
+  auto seen = std::make_shared<Result<ToApply>>(ToApply());
+  hold_back(asker);
+  still(cell, "apply", [files = std::make_shared<CellLayers>(cell), words = ask.words, seen] {
+    auto run = [&]() -> Result<ToApply> {
       TRY_SET(Layers layers, files->open());
-      TRY_SET(Diff found, diff(layers, options));
-      std::vector<std::string> out;
-      for (const auto& change : found.changes) out.push_back(change.path);
+      TRY_SET(auto selection, clean_selection(words));
+      ToApply out;
+      TRY_SET(out.seen, see_changes(layers, words));
+      for (const auto& [path, digest] : out.seen)
+        if (is_selected(path, selection)) out.paths.push_back(path);
       return out;
     };
-    *paths = run();
+    *seen = run();
     files->close();
-  }, [this, id, asker, paths, then = std::move(then)] {
+  }, [this, id, asker, seen, then = std::move(then)] {
+    if (!goes_on(asker)) return;
     auto it = kept_.find(id);
     if (it == kept_.end()) return then(not_there("the cell is gone"));
-    if (!paths->ok()) return then(paths->error());
+    if (!seen->ok()) return then(seen->error());
+    const ToApply& changes = seen->value();
     std::vector<std::string> line = {"hotcell", "cell", "apply", it->second->record.name};
-    line.insert(line.end(), paths->value().begin(), paths->value().end());
+    line.insert(line.end(), changes.paths.begin(), changes.paths.end());
     std::vector<Action> actions = {command_action(line)};
-    for (const auto& path : paths->value()) actions.push_back({ActionClass::kWrite, cat("/work/", path)});
-    decide(*it->second, actions, asker, [paths, then](const Result<void>& may) {
-      if (may.ok()) then(*paths);
+    for (const auto& path : changes.paths) actions.push_back({ActionClass::kWrite, cat("/work/", path)});
+    Sha256 content;
+    for (const auto& [path, digest] : changes.seen) content.add_field(path), content.add_field(digest);
+    decide(*it->second, actions, asker, [seen, then](const Result<void>& may) {
+      if (may.ok()) then(*seen);
       else then(may.error());
-    });
+    }, content.finish_hex());
   });
 }
 
@@ -278,12 +302,17 @@ bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fd
     dispatch(asker, ask, std::move(*held), true);
   };
   if (apply) {
-    decide_apply(cell, asker, ask, [this, asker, ask](const Result<std::vector<std::string>>& paths) {
-      if (!paths.ok()) return answer(asker, paths.error());
+    decide_apply(cell, asker, ask, [this, asker, ask, id = cell.record.id](const Result<ToApply>& judged) {
+      if (!judged.ok()) return answer(asker, judged.error());
       Ask judged_ask = ask;
-      judged_ask.words = paths.value();
-      if (paths.value().empty()) judged_ask.words = ask.words, judged_ask.fields["dry_run"] = "1";  // nothing was judged, so nothing is written
+      judged_ask.words = judged.value().paths;
+      if (judged_ask.words.empty()) judged_ask.words = ask.words, judged_ask.fields["dry_run"] = "1";  // nothing was judged, so nothing is written
+      auto approve = [&](std::shared_ptr<const SeenChanges> what) {
+        if (auto it = kept_.find(id); it != kept_.end()) it->second->approved = std::move(what);
+      };
+      approve(std::make_shared<const SeenChanges>(judged.value().seen));
       dispatch(asker, judged_ask, {}, true);
+      approve(nullptr);  // of this apply alone, also when it was not begun
     });
     return true;
   }
@@ -291,7 +320,7 @@ bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fd
   if (ask.verb == "exec") {
     auto files = file_actions(ask);
     actions = files ? *std::move(files) : std::vector<Action>{with_variables(ask.env, ask.words)};
-    if (!files) actions[0].in = word(ask, "workdir");
+    if (!files) actions[0].in = Whereabouts(word(ask, "workdir"));
   } else if (ask.verb == "shell.run") {
     actions = {{ActionClass::kCommand, ask.words.empty() ? "" : ask.words[0]}};
     if (auto session = cell.sessions.find(word(ask, "session")); session != cell.sessions.end()) actions[0].in = session->second->in;
@@ -321,7 +350,7 @@ bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fd
 }
 
 void Keeper::goes_on_in(Kept& cell, const Ask& ask, const Action& line) {
-  std::string* in = nullptr;
+  Whereabouts* in = nullptr;
   if (auto session = cell.sessions.find(word(ask, "session")); ask.verb == "shell.run" && session != cell.sessions.end()) in = &session->second->in;
   if (auto held = cell.contexts.find(word(ask, "context")); ask.verb == "context.run" && held != cell.contexts.end() && held->second->language == "bash") in = &held->second->in;
   if (in != nullptr) *in = list_commands(line.subject, line.in).in;

@@ -74,7 +74,9 @@ void Keeper::exec(const Asker& asker, const Ask& ask, std::vector<sys::Fd> fds) 
   if (fds.size() != (detached ? 3u : 5u)) return answer(asker, make_error(ErrorCode::kInvalid, "an execution comes with its descriptors"));
   auto shared = std::make_shared<std::vector<sys::Fd>>(std::move(fds));
   std::string id = found.value()->record.id;
+  hold_back(asker);
   awake(*found.value(), [this, id, asker, ask, shared, detached](const Result<void>& r) {
+    if (!goes_on(asker)) return;
     auto it = kept_.find(id);
     if (!r.ok() || it == kept_.end()) return answer(asker, r.ok() ? make_error(ErrorCode::kNotFound, "the cell is gone") : r.error());
     Kept& cell = *it->second;

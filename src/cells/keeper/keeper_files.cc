@@ -40,7 +40,7 @@ struct ApplyOutcome {
   std::string note;  // on one that was cut off before
 };
 
-ApplyOutcome apply_files(CellLayers& files, const ApplyOptions& options) {
+ApplyOutcome apply_files(CellLayers& files, ApplyOptions options) {
   auto run = [&](std::string& note) -> Result<ApplyReport> {
     TRY_SET(Layers layers, files.open());
     TRY_SET(auto pending, pending_apply(options.state));
@@ -54,6 +54,9 @@ ApplyOutcome apply_files(CellLayers& files, const ApplyOptions& options) {
         TRY_SET(ApplyReport finished, finish_apply(layers, options.state));
         note = finished.applied ? cat(what, " was finished first") : cat(what, " cannot be finished: see below; --force gives it up");
         if (!finished.applied) return finished;
+        // What it has just brought is no longer a change, and was approved then.
+        if (options.approved)
+          for (const auto& path : pending->paths) options.approved->erase(path);
       }
     }
     return apply(layers, options);

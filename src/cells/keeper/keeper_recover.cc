@@ -120,9 +120,10 @@ bool Keeper::hold(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fds)
   }
   if (busy == nullptr) return false;
   auto with = std::make_shared<std::vector<sys::Fd>>(std::move(fds));
+  hold_back(asker);
   busy->held.push_back([this, asker, ask, with] {
     // Who has gone asks for nothing, and the bounds of a connection went with it.
-    if (!told_to_end_ && clients_.contains(asker.client)) dispatch(asker, ask, std::move(*with));
+    if (!told_to_end_ && clients_.contains(asker.client) && goes_on(asker)) dispatch(asker, ask, std::move(*with));
   });
   return true;
 }

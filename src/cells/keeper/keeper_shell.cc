@@ -78,7 +78,9 @@ bool Keeper::shell_verb(const Asker& asker, const Ask& ask, std::vector<sys::Fd>
   auto found = find(ask.cell);
   if (!found.ok()) return answer(asker, std::move(found).error()), true;
   std::string id = found.value()->record.id;
+  hold_back(asker);
   awake(*found.value(), [this, asker, ask, id](const Result<void>& r) {
+    if (!goes_on(asker)) return;
     auto it = kept_.find(id);
     if (!r.ok() || it == kept_.end()) return answer(asker, r.ok() ? make_error(ErrorCode::kNotFound, "the cell is gone") : r.error());
     Kept& cell = *it->second;

@@ -32,7 +32,7 @@ class Session {
   bool running() const { return command_.has_value(); }
   const std::string& name() const { return name_; }
   std::uint64_t execution = 0;
-  std::string in;                                // where its commands have gone, to the decisions
+  Whereabouts in;                                // where its commands may have gone, to the decisions
   sys::Fd orders_theirs, status_theirs, scratch_theirs;  // until it is started
 
   Result<void> open_pipes();
