@@ -130,6 +130,45 @@ TEST_F(CellsAsk, WhatIsGrantedIsNotAskedAboutUntilItIsTakenBack) {
   expect_as_promised();
 }
 
+// Whoever goes away has not asked, by whichever door: a later yes finds nothing to run.
+TEST_F(CellsAsk, NothingIsRunForWhoeverWentAway) {
+  auto made = mcp("cell_create", cat(R"({"name":"asks","from":")", project, R"(","decisions":"decisions: {default: ask, timeout: 2m, rules: [{write: \"**\", action: allow}, {read: \"**\", action: allow}]}"})"));
+  ASSERT_FALSE(made.boolean_or("isError", true)) << server::json_text(made);
+  mcp("cell_write_file", R"({"cell":"asks","path":"by.txt","content":"by"})");
+  ASSERT_EQ(send("POST", cell("asks", "/shells"), "{}").status, 201);
+  ASSERT_EQ(send("POST", cell("asks", "/contexts"), R"({"language":"bash"})").status, 201);
+  auto tool = [](const char* name, const char* arguments) {
+    return cat(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")", std::string_view(name), R"(","arguments":)", std::string_view(arguments), "}}");
+  };
+  const std::tuple<const char*, std::string, std::string, std::string> doors[] = {
+      {"apply", cell("asks", "/apply"), "{}", "by.txt"},
+      {"a shell", cell("asks", "/shells/agent/run"), R"({"command":"touch /work/one"})", "one"},
+      {"a context", cell("asks", "/contexts/bash/run"), R"({"code":"touch /work/two"})", "two"},
+      {"a terminal", cell("asks", "/shells"), R"({"name":"people","kind":"terminal"})", "none"},
+      {"cell_shell", "/mcp", tool("cell_shell", R"({"cell":"asks","command":"touch /work/three"})"), "three"},
+      {"cell_run_code", "/mcp", tool("cell_run_code", R"({"cell":"asks","language":"bash","code":"touch /work/four"})"), "four"},
+  };
+  for (const auto& [door, target, body, file] : doors) {
+    int asking = send_only("POST", target, body);
+    const std::string asked = question("asks");
+    ::close(asking);
+    EXPECT_TRUE(nobody_asks("asks")) << door;
+    EXPECT_EQ(send("POST", cell("asks", "/questions/" + asked + "/approve")).status, 409) << door;
+    // The control: who waits gets what was approved.
+    asking = send_only("POST", target, body);
+    const std::string again = question("asks");
+    auto done = [&, what = file] {
+      if (what == "by.txt") return !read_all(project + "/by.txt").empty();
+      return what == "none" || send("GET", cell("asks", "/files/stat?path=/work/" + what)).status == 200;
+    };
+    EXPECT_TRUE(file == "none" || !done()) << door;
+    EXPECT_EQ(send("POST", cell("asks", "/questions/" + again + "/approve")).status, 200) << door;
+    const std::string told = rest_of(asking);
+    EXPECT_TRUE(has(told, " 200 ") || has(told, " 201 ")) << door << ": " << told;
+    EXPECT_TRUE(done()) << door;
+  }
+}
+
 // The project is changed by cell_apply where nothing is asked about; with decisions not before somebody says yes.
 TEST_F(CellsAsk, AnAgentOnMcpMayBeMadeToAsk) {
   for (const char* more : {"", R"(,"decisions":"standard")"}) {

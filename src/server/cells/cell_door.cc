@@ -105,7 +105,7 @@ void CellDoor::list(const Caller& caller, Done<JsonValue> done) {
   });
 }
 
-void CellDoor::ask(const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words, Done<cells::Told> done) {
+std::uint64_t CellDoor::ask(const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words, Done<cells::Told> done, Waiting waiting) {
   cells::Ask ask;
   ask.verb = std::move(verb);
   ask.cell = id;
@@ -124,37 +124,20 @@ void CellDoor::ask(const std::string& id, std::string verb, cells::Fields fields
   }
   // Not of every answer: what a shell has said is the program's.
   const bool log = ask.verb == "network";
-  link_.ask(std::move(ask), [done = std::move(done), waited, log](Result<KeeperLink::Answer> answer) {
-    if (!answer.ok()) return done(answer.error());
-    if (log) answer.value().told.text = door_words_in(std::move(answer.value().told.text), "how");
-    done(std::move(answer.value().told));
-  });
-}
-
-std::shared_ptr<void> CellDoor::ask_leave(const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words, Waiting waiting,
-                                          Done<cells::Told> done) {
-  cells::Ask ask;
-  ask.verb = std::move(verb);
-  ask.cell = id;
-  ask.fields = std::move(fields);
-  ask.words = std::move(words);
-  auto over = std::make_shared<bool>(false);
-  const std::uint64_t number = link_.ask(
+  KeeperLink::News news;
+  if (waiting)
+    news = [waiting = std::move(waiting)](const cells::Told& told) {
+      auto question = told.fields.find("waiting"), reason = told.fields.find("reason");
+      if (question != told.fields.end()) waiting(question->second, reason == told.fields.end() ? std::string() : reason->second);
+    };
+  return link_.ask(
       std::move(ask),
-      [over, done = std::move(done)](Result<KeeperLink::Answer> answer) {
-        *over = true;
+      [done = std::move(done), waited, log](Result<KeeperLink::Answer> answer) {
         if (!answer.ok()) return done(answer.error());
+        if (log) answer.value().told.text = door_words_in(std::move(answer.value().told.text), "how");
         done(std::move(answer.value().told));
       },
-      [waiting = std::move(waiting)](const cells::Told& news) {
-        auto question = news.fields.find("waiting"), reason = news.fields.find("reason");
-        if (question != news.fields.end()) waiting(question->second, reason == news.fields.end() ? std::string() : reason->second);
-      });
-  return std::shared_ptr<void>(nullptr, [this, over, number](void*) {
-    if (*over) return;
-    link_.forget(number);
-    link_.tell(number, "kill", {"cancelled"});
-  });
+      std::move(news));
 }
 
 void CellDoor::create(const Caller& caller, CellSpec spec, Done<std::string> done) {
@@ -221,11 +204,13 @@ void CellDoor::fill(const CellView& cell, CellSpec spec, Done<std::string> done)
                             rest.tar = std::move(then);
                             return fill(cell, std::move(rest), std::move(done));
                           }
-                          if (unpacked.ok())
-                            return ask(cell.id, "filled", {}, {}, [done = std::move(done)](Result<cells::Told> told) {
+                          if (unpacked.ok()) {
+                            ask(cell.id, "filled", {}, {}, [done = std::move(done)](Result<cells::Told> told) {
                               if (!told.ok()) return done(told.error());
                               done(std::move(told.value().text));
                             });
+                            return;
+                          }
                           ask(cell.id, "rm", {}, {}, [done = std::move(done), error = unpacked.error()](Result<cells::Told>) { done(error); });
                         });
 }

@@ -63,12 +63,12 @@ class CellDoor {
   void find(const Caller& caller, const std::string& name, Done<CellView> done);
   void list(const Caller& caller, Done<JsonValue> done);                       // an array, newest first
   void create(const Caller& caller, CellSpec spec, Done<std::string> done);   // as inspect
-  // One question about a cell that was found.
-  void ask(const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words, Done<cells::Told> done);
-  // The same about what somebody may have to approve: `waiting` is told of the question. What comes back stands for whoever asks:
-  // dropped, it is withdrawn.
+  // One question about a cell that was found. Somebody may have to approve what is asked for: `waiting` is told so.
   using Waiting = std::function<void(const std::string& question, const std::string& reason)>;
-  std::shared_ptr<void> ask_leave(const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words, Waiting waiting, Done<cells::Told> done);
+  std::uint64_t ask(const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words, Done<cells::Told> done, Waiting waiting = nullptr);
+  // Whoever asked is gone: what has not begun does not begin, whoever approves it later; a call of a context is interrupted. What is
+  // under way otherwise goes on, and `done` is called in any case.
+  void withdraw(std::uint64_t asked) { link_.tell(asked, "kill", {"cancelled"}); }
 
   // Of programs, commands and calls in cells that somebody waits for.
   std::size_t waited_for() const { return static_cast<std::size_t>(waited_.use_count() - 1); }

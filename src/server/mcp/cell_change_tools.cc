@@ -55,12 +55,7 @@ void apply(const CallPtr& call) {
   if (a.boolean("dry_run").value_or(false)) fields["dry_run"] = "1";
   if (!ready(call, a, "cell_apply")) return;
   with_cell(call, cell, [call, paths, fields](CellDoor& door, CellView view) {
-    std::weak_ptr<Call> weak = call;
-    hold(call, door.ask_leave(view.id, "apply", fields, paths,
-                              [weak](const std::string& question, const std::string& reason) {
-                                if (auto waiter = weak.lock()) waiter->progress(cat("waiting for somebody to approve it (question ", question, "): ", reason));
-                              },
-                              [call](Result<cells::Told> told) { finish_json(call, std::move(told)); }));
+    ask_cell(call, door, view.id, "apply", fields, paths, [call](Result<cells::Told> told) { finish_json(call, std::move(told)); });
   });
 }
 
@@ -88,11 +83,13 @@ void snapshot(const CallPtr& call) {
     cells::Fields fields;
     if (!label.empty() && (restore || action == "take")) fields["label"] = label;
     if (!name.empty()) fields["name"] = name;
-    if (remove)
-      return door.ask(view.id, "snapshot_rm", {}, {label}, [call, label](Result<cells::Told> told) {
+    if (remove) {
+      door.ask(view.id, "snapshot_rm", {}, {label}, [call, label](Result<cells::Told> told) {
         if (told.ok()) told.value().text = cat("{\"removed\":", json_string(label), "}");
         finish_json(call, std::move(told));
       });
+      return;
+    }
     door.ask(view.id, restore ? "restore" : action == "take" ? "snapshot" : "snapshots", fields, {}, [call](Result<cells::Told> told) { finish_json(call, std::move(told)); });
   });
 }

@@ -81,21 +81,22 @@ void shell(const CallPtr& call) {
       if (!told.ok()) return finish_shell(call, std::move(told));
       door.ask(id, "shell.wait", waiting, {}, [call](Result<cells::Told> t) { finish_shell(call, std::move(t)); });
     };
-    if (interrupt)
-      return door.ask(id, "shell.interrupt", session, {}, [call](Result<cells::Told> told) {
+    if (interrupt) {
+      door.ask(id, "shell.interrupt", session, {}, [call](Result<cells::Told> told) {
         if (!told.ok()) return finish_shell(call, std::move(told));
         cells::Told done = std::move(told).value();
         done.fields = {{"state", "interrupted"}};
         finish_shell(call, std::move(done));
       });
-    if (command.empty()) return door.ask(id, "shell.input", session, {cat(input, "\n")}, wait);
+      return;
+    }
+    if (command.empty()) return ask_cell(call, door, id, "shell.input", session, {cat(input, "\n")}, wait);
     cells::Fields open = session;
     open["reuse"] = "1";
     if (ms) waiting["timeout_ns"] = cat(static_cast<std::uint64_t>(*ms) * 1'000'000);
-    door.ask(id, "shell.open", open, {}, [&door, call, id, waiting, command](Result<cells::Told> opened) {
+    ask_cell(call, door, id, "shell.open", open, {}, [&door, call, id, waiting, command](Result<cells::Told> opened) {
       if (!opened.ok()) return finish_shell(call, std::move(opened));
-      if (call->finished()) return;
-      door.ask(id, "shell.run", waiting, {command}, [call](Result<cells::Told> t) { finish_shell(call, std::move(t)); });
+      ask_cell(call, door, id, "shell.run", waiting, {command}, [call](Result<cells::Told> t) { finish_shell(call, std::move(t)); });
     });
   });
 }
@@ -152,15 +153,16 @@ void run_code(const CallPtr& call) {
     auto run = [&door, call, id, fields, code](Result<cells::Told> there) {
       if (call->finished()) return;
       if (!there.ok() && there.error().err != kExists) return call->finish_error(there.error().message);   // one that is there will do
-      // Whoever asked for it may not want it any more: the call is interrupted, the interpreter kept.
-      call->on_cancel = [&door, id, fields] { door.ask(id, "context.interrupt", {{"context", fields.at("context")}}, {}, [](Result<cells::Told>) {}); };
-      door.ask(id, "context.run", fields, {code}, [call](Result<cells::Told> told) { finish_code(call, std::move(told)); });
+      // Whoever asked for it may not want it any more: a call that runs is interrupted, the interpreter kept.
+      ask_cell(call, door, id, "context.run", fields, {code}, [call](Result<cells::Told> told) { finish_code(call, std::move(told)); });
     };
-    if (restart)
-      return door.ask(id, "context.close", {{"context", context}}, {}, [&door, id, context, language, run](Result<cells::Told>) {
-        door.ask(id, "context.create", {{"context", context}, {"language", language}}, {}, run);
+    if (restart) {
+      door.ask(id, "context.close", {{"context", context}}, {}, [&door, call, id, context, language, run](Result<cells::Told>) {
+        ask_cell(call, door, id, "context.create", {{"context", context}, {"language", language}}, {}, run);
       });
-    door.ask(id, "context.create", {{"context", context}, {"language", language}}, {}, run);
+      return;
+    }
+    ask_cell(call, door, id, "context.create", {{"context", context}, {"language", language}}, {}, run);
   });
 }
 

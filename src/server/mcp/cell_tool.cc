@@ -43,6 +43,16 @@ void hold(const CallPtr& call, std::shared_ptr<void> what) {
   call->subscription = Subscription([held] { held->reset(); });
 }
 
+void ask_cell(const CallPtr& call, CellDoor& door, const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words,
+              CellDoor::Done<cells::Told> done) {
+  if (call->finished()) return;
+  std::weak_ptr<Call> weak = call;
+  const std::uint64_t asked = door.ask(id, std::move(verb), std::move(fields), std::move(words), std::move(done), [weak](const std::string& question, const std::string& reason) {
+    if (auto waiter = weak.lock()) waiter->progress(cat("waiting for somebody to approve it (question ", question, "): ", reason));
+  });
+  call->on_cancel = [&door, asked] { door.withdraw(asked); };
+}
+
 void finish_with_cell(const CallPtr& call, const std::string& json) {
   auto cell = parse_json(json, kResultBounds);
   if (!cell.ok()) return call->fail({kInternalError, "the keeper's answer cannot be read", {}});

@@ -30,6 +30,10 @@ std::vector<std::string> workspace_paths(Arguments& a);   // relative to /work
 // What a call waits for belongs to it: cancelled, it is dropped, and with that killed or withdrawn.
 void hold(const CallPtr& call, std::shared_ptr<void> what);
 
+// One question of a call, whose progress tells that somebody must approve it. Cancelled, it is withdrawn.
+void ask_cell(const CallPtr& call, CellDoor& door, const std::string& id, std::string verb, cells::Fields fields, std::vector<std::string> words,
+              CellDoor::Done<cells::Told> done);
+
 void finish_with_cell(const CallPtr& call, const std::string& json);
 void finish_json(const CallPtr& call, Result<cells::Told> told);   // a list is the object {"items":[…]}
 

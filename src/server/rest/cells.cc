@@ -256,11 +256,17 @@ void with_cell(Services& services, const ExchangePtr& exchange, std::function<vo
 
 void ask_cell(Services& services, const ExchangePtr& exchange, std::string verb, cells::Fields fields, std::vector<std::string> words, CellAnswer answer) {
   with_cell(services, exchange, [exchange, verb = std::move(verb), fields = std::move(fields), words = std::move(words), answer = std::move(answer)](CellDoor& door, CellView cell) {
-    door.ask(cell.id, verb, fields, words, [exchange, answer](Result<cells::Told> told) {
+    const std::uint64_t asked = door.ask(cell.id, verb, fields, words, [exchange, answer](Result<cells::Told> told) {
+      exchange->on_closed(nullptr);
       if (!told.ok()) return exchange->respond(cell_error(told.error()));
       exchange->respond(answer ? answer(std::move(told).value()) : no_content());
     });
+    withdraw_with(exchange, door, asked);
   });
+}
+
+void withdraw_with(const ExchangePtr& exchange, CellDoor& door, std::uint64_t asked) {
+  exchange->on_closed([&door, asked] { door.withdraw(asked); });
 }
 
 std::shared_ptr<CellRun> RunHolder::hold(std::shared_ptr<CellRun> run) {

@@ -15,9 +15,12 @@ HttpResponse no_content();
 
 // The cell that the first part of the path names, when the caller may have it; everything else is answered.
 void with_cell(Services& services, const ExchangePtr& exchange, std::function<void(CellDoor&, CellView)> then);
-// One question about it; what comes back is the answer: `body` of 200, or 204 when that is null.
+// One question about it; what comes back is the answer: `body` of 200, or 204 when that is null. Withdrawn when the peer goes.
 using CellAnswer = std::function<HttpResponse(cells::Told)>;
 void ask_cell(Services& services, const ExchangePtr& exchange, std::string verb, cells::Fields fields, std::vector<std::string> words = {}, CellAnswer answer = nullptr);
+
+// For what was asked otherwise: withdrawn when the peer goes before it is answered.
+void withdraw_with(const ExchangePtr& exchange, CellDoor& door, std::uint64_t asked);
 
 void note_cell(Services& services, const HttpRequest& request, std::string action, std::string message, std::string cell);
 

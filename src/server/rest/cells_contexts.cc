@@ -41,9 +41,11 @@ void create(Services& services, ExchangePtr exchange) {
   with_cell(services, exchange, [exchange, ask = std::move(ask).value()](CellDoor& door, CellView cell) mutable {
     ask.verb = "context.create";
     ask.cell = cell.id;
-    door.link().ask(std::move(ask), [exchange](Result<KeeperLink::Answer> answer) {
+    const std::uint64_t asked = door.link().ask(std::move(ask), [exchange](Result<KeeperLink::Answer> answer) {
+      exchange->on_closed(nullptr);
       exchange->respond(answer.ok() ? made(std::move(answer.value().told)) : cell_error(answer.error()));
     });
+    withdraw_with(exchange, door, asked);
   });
 }
 
@@ -68,13 +70,11 @@ void run(Services& services, ExchangePtr exchange) {
   if (!fields.ok()) return exchange->respond(cell_error(fields.error()));
   with_cell(services, exchange, [exchange, code, fields = std::move(fields).value()](CellDoor& door, CellView cell) mutable {
     fields.try_emplace("timeout_ns", cat(static_cast<std::uint64_t>(cell.wall.count())));
-    exchange->on_closed([&door, id = cell.id, context = fields.at("context")] {
-      door.ask(id, "context.interrupt", {{"context", context}}, {}, [](Result<cells::Told>) {});
-    });
-    door.ask(cell.id, "context.run", fields, {code}, [exchange](Result<cells::Told> told) {
+    const std::uint64_t asked = door.ask(cell.id, "context.run", fields, {code}, [exchange](Result<cells::Told> told) {
       exchange->on_closed(nullptr);
       exchange->respond(told.ok() ? json_of(std::move(told).value()) : cell_error(told.error()));
     });
+    withdraw_with(exchange, door, asked);
   });
 }
 

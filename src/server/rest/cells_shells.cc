@@ -91,7 +91,7 @@ void list(Services& services, ExchangePtr exchange) {
 
 cells::Fields session(const HttpRequest& request) { return {{"session", request.params.at(1)}}; }
 
-// Whatever they wait for, they wait here; the keeper forgets a client that has gone, the command goes on.
+// Whatever they wait for, they wait here. Of a client that has gone the command goes on, once it has begun.
 void run(Services& services, ExchangePtr exchange) {
   static constexpr std::array<std::string_view, 3> kFields = {"command", "timeout_secs", "stop_on_input"};
   std::string command;
@@ -137,7 +137,8 @@ void input(Services& services, ExchangePtr exchange) {
   if (auto done = read(); !done.ok()) return exchange->respond(cell_error(done.error()));
   with_cell(services, exchange, [exchange, text, wait](CellDoor& door, CellView cell) {
     cells::Fields fields = session(exchange->request());
-    door.ask(cell.id, "shell.input", fields, {text}, [&door, exchange, wait, fields, id = cell.id](Result<cells::Told> told) mutable {
+    const std::uint64_t asked = door.ask(cell.id, "shell.input", fields, {text}, [&door, exchange, wait, fields, id = cell.id](Result<cells::Told> told) mutable {
+      exchange->on_closed(nullptr);
       if (!told.ok()) return exchange->respond(cell_error(told.error()));
       if (!wait) return exchange->respond(no_content());
       fields["stop_on_input"] = "1";
@@ -145,6 +146,7 @@ void input(Services& services, ExchangePtr exchange) {
         exchange->respond(ended.ok() ? told_answer(std::move(ended).value()) : cell_error(ended.error()));
       });
     });
+    withdraw_with(exchange, door, asked);
   });
 }
 

@@ -184,19 +184,23 @@ void attach(Services& services, ExchangePtr exchange) {
     const std::string shell = exchange->request().params.at(1);
     // A shell that is not there is opened, as `hotcell shell` does.
     cells::Fields open = {{"session", shell}, {"kind", "terminal"}, {"reuse", "1"}, {"rows", cat(rows)}, {"columns", cat(columns)}};
-    door.ask(cell.id, "shell.open", std::move(open), {}, [&door, exchange, head, shell, rows, columns, id = cell.id](Result<cells::Told> opened) {
+    const std::uint64_t opening = door.ask(cell.id, "shell.open", std::move(open), {}, [&door, exchange, head, shell, rows, columns, id = cell.id](Result<cells::Told> opened) {
+      exchange->on_closed(nullptr);
       if (!opened.ok()) return exchange->respond(cell_error(opened.error()));
       cells::Ask ask;
       ask.verb = "shell.attach";
       ask.cell = id;
       ask.fields["session"] = shell;
-      door.link().ask(std::move(ask), [&door, exchange, head, shell, rows, columns, id](Result<KeeperLink::Answer> attached) {
+      const std::uint64_t attaching = door.link().ask(std::move(ask), [&door, exchange, head, shell, rows, columns, id](Result<KeeperLink::Answer> attached) {
+        exchange->on_closed(nullptr);
         if (!attached.ok()) return exchange->respond(cell_error(attached.error()));
         if (attached.value().fds.empty()) return exchange->respond(cell_error(make_error(ErrorCode::kInternal, "the keeper gave no connection to the shell")));
         door.ask(id, "shell.resize", {{"session", shell}, {"rows", cat(rows)}, {"columns", cat(columns)}}, {}, [](Result<cells::Told>) {});
         std::make_shared<Terminal>(door, exchange, id, shell, std::move(attached.value().fds[0]))->begin(head);
       });
+      withdraw_with(exchange, door, attaching);
     });
+    withdraw_with(exchange, door, opening);
   });
 }
 
