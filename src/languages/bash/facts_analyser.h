@@ -144,6 +144,7 @@ class Analyser {
 
   // facts_commands.cc: what commands do
   void run_command(Args words, Call c);
+  bool pointed_elsewhere(const std::string& name) const;
   void run_without_unset(Args words, Call c);
   void runs_command(const std::string& spelled, const std::string& shown, const Call& c);
   std::string command_name(const Field& f, const Call& c);
@@ -231,12 +232,14 @@ class Analyser {
 
 std::string base_name(std::string_view path);
 std::string joined(std::span<const Field> words);
+bool git_key_runs(std::string key);  // facts_code.cc: a setting of git whose value is a command
 // facts_descriptors.cc
 std::optional<Field> option_value(std::span<const Field> words, char letter, std::string_view valued);
 bool one_of(std::string_view word, std::string_view list);  // list: words with one space between and around
 
 // facts_looks.cc: `docker ps`, `mount`, `crontab -l`: the command shows something and changes nothing.
 bool only_looks(const std::string& name, std::span<const Field> words);
+bool changes_machine(const std::string& name, std::span<const Field> words);
 
 // facts_tables.cc
 bool is_shell(std::string_view name);

@@ -238,6 +238,16 @@ bool Analyser::interpreter(const std::string& name, Args words, const Call& c) {
   return true;
 }
 
+bool git_key_runs(std::string key) {
+  key = ascii_lower(key);
+  return one_of(key,
+                " core.fsmonitor core.sshcommand core.pager core.editor core.hookspath core.askpass core.gitproxy "
+                "diff.external sequence.editor credential.helper gpg.program uploadpack.packobjectshook "
+                "interactive.difffilter ") ||
+         key.starts_with("alias.") || key.starts_with("pager.") || key.ends_with(".cmd") || key.ends_with(".command") ||
+         key.ends_with(".textconv") || key.ends_with(".clean") || key.ends_with(".smudge") || key.starts_with("protocol.ext");
+}
+
 void Analyser::runs_program_by_option(const std::string& name, Args words, const Call& c) {
   struct Row {
     std::string_view names, option;  // the option's value is the text that runs
@@ -287,6 +297,13 @@ void Analyser::runs_program_by_option(const std::string& name, Args words, const
     value.text = text;
     if (value.known) evaluate_text(text, c);
   };
+  // git config NAME VALUE, also behind options of git's own.
+  bool git_stores = false;
+  for (std::size_t i = 1; name == "git" && i < words.size(); ++i) {
+    git_stores = words[i].text == "config";
+    if (git_stores || !words[i].text.starts_with('-')) break;
+    if (one_of(words[i].text, " -C -c --git-dir --work-tree --namespace --config-env ")) ++i;
+  }
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i].text;
     for (const Row& r : kRows) {
@@ -308,25 +325,20 @@ void Analyser::runs_program_by_option(const std::string& name, Args words, const
     }
     if (name == "git") {
       std::size_t equals = w.find('=');
+      if (w.starts_with("--exec-path=")) construct("runs-command", joined(words).substr(0, 300), c);
+      if (w.starts_with("--config-env=") && git_key_runs(w.substr(13, w.find('=', 13) - 13)))
+        construct("runs-command", joined(words).substr(0, 300), c);
       bool setting =
           i > 0 && (words[i - 1].text == "-c" || words[i - 1].text == "--config-env") && equals != std::string::npos;
-      bool stored = words.size() > 3 && words[1].text == "config" && i + 1 < words.size();
+      bool stored = words.size() > 3 && i + 1 < words.size() && git_stores;
       std::string key = w.substr(0, setting ? equals : std::string::npos);
-      for (char& ch : key) ch = static_cast<char>(tolower(static_cast<unsigned char>(ch)));
-      bool dangerous = one_of(key,
-                              " core.fsmonitor core.sshcommand core.pager core.editor core.hookspath core.askpass "
-                              "core.gitproxy diff.external sequence.editor "
-                              "credential.helper gpg.program uploadpack.packobjectshook interactive.difffilter ") ||
-                       key.starts_with("alias.") || key.starts_with("pager.") || key.ends_with(".cmd") ||
-                       key.ends_with(".command") || key.ends_with(".textconv") || key.ends_with(".clean") ||
-                       key.ends_with(".smudge") || key.starts_with("protocol.ext");
-      if (dangerous && (setting || stored)) {
+      if (git_key_runs(key) && (setting || stored)) {
         Field value = setting ? words[i] : words[i + 1];
         if (setting) value.text = w.substr(equals + 1);
         bool harmless =
             one_of(value.text,
                    " true false cat less vim vi nano emacs ssh always never store cache osxkeychain manager ") ||
-            value.text.empty() || (key.starts_with("alias.") && !value.text.starts_with('!'));
+            value.text.empty() || (ascii_lower(key).starts_with("alias.") && !value.text.starts_with('!'));
         if (!harmless) runs(value);
       }
       if (w.starts_with("ext::")) {

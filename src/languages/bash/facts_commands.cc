@@ -124,6 +124,13 @@ void Analyser::run_without_unset(Args words, Call c) {
   run_command(rest, c);
 }
 
+// The script says by a variable where these ask, and with what configuration.
+bool Analyser::pointed_elsewhere(const std::string& name) const {
+  auto sets = [&](const char* variable) { return st_.assigned.contains(variable); };
+  if (name == "kubectl") return sets("KUBECONFIG");
+  return one_of(name, " docker podman nerdctl ") && (sets("DOCKER_HOST") || sets("DOCKER_CONFIG") || sets("CONTAINER_HOST"));
+}
+
 void Analyser::run_command(Args words, Call c) {
   if (words.empty() || c.depth > 8) return;
   if (words[0].text.empty() && words[0].known) return;
@@ -131,7 +138,8 @@ void Analyser::run_command(Args words, Call c) {
   std::string detail = joined(words);
   if (words[0].known && !name.empty() && words[0].text != name)
     detail = cat(name, std::string_view(detail).substr(std::min(detail.size(), words[0].text.size())));
-  std::string said = name.empty() ? std::string(kUnknown) : only_looks(name, words) ? cat("looks:", name) : name;
+  std::string said = name.empty() ? std::string(kUnknown) : only_looks(name, words) && !pointed_elsewhere(name) ? cat("looks:", name) : name;
+  if (changes_machine(name, words)) construct("changes-machine", detail, c);
   say(FactKind::kCommand, std::move(said), std::move(detail), c.at);
   if (name.empty()) {
     runs_command(std::string(kUnknown), words[0].text, c);
@@ -223,7 +231,17 @@ bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
     if (!code.text.empty()) code_from(code, name, c);
     return true;
   }
-  if (name == "ip" && !(words.size() > 3 && words[1].text == "netns" && words[2].text == "exec")) return true;
+  if (name == "ip") {  // netns exec NAME command, vrf exec NAME command, -all netns exec command
+    bool all = false;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string& w = words[i].text;
+      all = all || w == "-a" || w == "-all";
+      if (w == "-b" || (w.size() > 2 && std::string_view("-batch").starts_with(w)))
+        construct("runs-command", joined(words), c);  // commands of a file
+      if (w == "exec" && one_of(words[i - 1].text, " netns vrf ")) return rest_from(i + (all ? 1 : 2)), true;
+    }
+    return true;
+  }
   struct Row {
     std::string_view names, valued;  // options that take the next word
     std::size_t skip;                // words that are not the command's
@@ -241,7 +259,6 @@ bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
       {" nsenter unshare ", " -t -S -G --target ", 0},
       {" exec ", " -a ", 0},
       {" ssh ", " -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B ", 1},
-      {" ip ", "", 3},
       {" perf ", "", 1},
       {" prlimit setpriv choom ", " -p -n ", 0},
       {" start-stop-daemon ", " -p -u -g -c -d --pidfile --chuid ", 0},
