@@ -298,6 +298,43 @@ void find_odd_runs(std::string_view text, std::size_t& left, std::vector<Layer>&
 
 }  // namespace
 
+namespace {
+
+std::size_t run_end(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_run(text[at])) ++at;
+  return at;
+}
+
+// What quotes or indents a line.
+bool is_margin(char c) { return c == ' ' || c == '\t' || c == '>' || c == '#' || c == '*' || c == '|'; }
+
+// Where the run of the next line begins; npos when there is none.
+std::size_t next_line_run(std::string_view text, std::size_t at) {
+  constexpr std::size_t kMargin = 16;
+  if (at < text.size() && text[at] == '\r') ++at;
+  if (at >= text.size() || text[at] != '\n') return text.npos;
+  std::size_t begin = ++at;
+  while (at < text.size() && at < begin + kMargin && is_margin(text[at])) ++at;
+  return at < text.size() && is_run(text[at]) ? at : text.npos;
+}
+
+bool begins_line(std::string_view text, std::size_t at) {
+  constexpr std::size_t kMargin = 16;
+  std::size_t first = at;
+  while (first > 0 && at - first < kMargin && is_margin(text[first - 1])) --first;
+  return first == 0 || text[first - 1] == '\n';
+}
+
+// A line of it, and another of the same length below: text that was wrapped at a narrow column.
+bool is_narrow(std::string_view text, std::size_t begin, std::size_t end) {
+  constexpr std::size_t kNarrowest = 10;
+  if (end - begin < kNarrowest || !begins_line(text, begin)) return false;
+  std::size_t next = next_line_run(text, end);
+  return next != text.npos && run_end(text, next) - next == end - begin;
+}
+
+}  // namespace
+
 void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Layer>& to) {
   constexpr std::size_t kShortest = 20;
   std::size_t left = most;
@@ -305,20 +342,19 @@ void find_encoded_runs(std::string_view text, std::size_t most, std::vector<Laye
     std::size_t end = i, begin = i;
     while (end < text.size() && is_run(text[end])) ++end;
     while (begin > 0 && is_run(text[begin - 1])) --begin;
-    if (end - begin < kShortest) {
+    if (end - begin < kShortest && !is_narrow(text, begin, end)) {
       i = next_run(text, end);
       continue;
     }
     // Encoded text is often wrapped at a column: lines of the same alphabet are one run.
     std::string joined;
     std::size_t next = end;
-    const bool lines = end - begin >= 56 || (begin == 0 || text[begin - 1] == '\n');
-    while (lines && next + 1 < text.size() && text[next] == '\n' && is_run(text[next + 1])) {
-      std::size_t stop = next + 1;
-      while (stop < text.size() && is_run(text[stop])) ++stop;
+    const bool lines = end - begin >= 56 || begins_line(text, begin);
+    for (std::size_t more = lines ? next_line_run(text, next) : text.npos; more != text.npos; more = next_line_run(text, next)) {
+      std::size_t stop = run_end(text, more);
       if (joined.empty()) joined = text.substr(begin, end - begin);
-      joined += text.substr(next + 1, stop - next - 1);
-      bool full = stop - next - 1 + 4 >= end - begin;
+      joined += text.substr(more, stop - more);
+      bool full = stop - more + 4 >= end - begin;
       next = stop;
       if (!full || joined.size() > most) break;
     }
@@ -462,6 +498,13 @@ std::string atbash(std::string_view s) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>('z' - (c - 'a'));
     else if (c >= 'A' && c <= 'Z') c = static_cast<char>('Z' - (c - 'A'));
   }
+  return out;
+}
+
+std::string rot47(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c > ' ' && c < 0x7F) c = static_cast<char>('!' + (c - '!' + 47) % 94);
   return out;
 }
 

