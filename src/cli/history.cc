@@ -52,7 +52,7 @@ Result<int> list(HistoryReader& reader, const std::vector<WholeExecution>& noted
   }
   std::string out;
   for (const auto& r : rows) {
-    out += cat(utc_time(r.created), "  ", in_width(r.id, 26), "  ", in_width(status_word(r.status), 9), "  ",
+    out += cat(utc_time(r.created), "  ", in_width(r.id, 36), "  ", in_width(status_word(r.status), 9), "  ",
                in_width(r.client, 12), "  ", printable(r.command.substr(0, 80)), "\n");
   }
   return print(out);
