@@ -114,7 +114,7 @@ int cmd_backend(Args args) {
   auto parsed = parse(Command::kBackend, args);
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& options = parsed.value();
-  if (options.has(Opt::kHelp)) return print(help_text(Command::kBackend));
+  if (options.has(Opt::kHelp)) return print(help_text(Command::kBackend, options.words));
   if (options.words.empty() || options.words[0] != "list") {
     return refuse(make_error(ErrorCode::kInvalid, "backend: expected hotcell backend list [NAME...] [--json]"));
   }

@@ -40,7 +40,7 @@ int cmd_cache(Args args) {
   auto parsed = parse(Command::kCache, args);
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& p = parsed.value();
-  if (p.has(Opt::kHelp)) return print(help_text(Command::kCache));
+  if (p.has(Opt::kHelp)) return print(help_text(Command::kCache, p.words));
   if (p.words.size() != 1 || (p.words[0] != "show" && p.words[0] != "clear"))
     return refuse(make_error(ErrorCode::kInvalid, "cache: expected show or clear"));
   auto done = run(p);

@@ -72,7 +72,6 @@ Result<int> cell_network(const Parsed& parsed, std::string_view what) {
   TRY(only_a_cell(parsed));
   cells::Ask ask = cell_ask(std::string(what), cell);
   bool changes = parsed.has(Opt::kAllowDomain) || parsed.has(Opt::kBlockDomain);
-  if (changes && what == "seal") return bad("cell seal takes no rules: it ends the network for good");
   if (parsed.has(Opt::kAllowDomain)) ask.fields["allow"] = lines(parsed, Opt::kAllowDomain);
   if (parsed.has(Opt::kBlockDomain)) ask.fields["block"] = lines(parsed, Opt::kBlockDomain);
   TRY_SET(auto keeper, connect_keeper(parsed));

@@ -1,6 +1,9 @@
 // Scripts for three shells from the tables, so that no option can be forgotten in one of them.
 #include "cli/completion.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -45,6 +48,15 @@ std::string following_words(const CommandSpec& c) {
   return out;
 }
 
+bool has_verbs(Command command) {
+  return std::any_of(verbs().begin(), verbs().end(), [&](const VerbSpec& v) { return v.command == command; });
+}
+
+// For `case` in bash and zsh: the verb, and the word behind the cell's name.
+std::string verb_pattern(const VerbSpec& verb, std::string_view before) {
+  return cat("'", before, verb.name, verb.name.find(' ') == verb.name.npos ? " '*" : "'");
+}
+
 bool takes_files(const CommandSpec& c) {
   return c.program_follows || c.id == Command::kVerify || c.id == Command::kProfile || c.id == Command::kConfig;
 }
@@ -78,6 +90,33 @@ std::string zsh_spec(const OptionSpec& o, std::string_view name) {
   else if (o.complete == Complete::kFolder) spec += "_files -/";
   else if (o.complete != Complete::kNothing) spec += "_files";
   return quoted_text(spec);
+}
+
+std::string zsh_arguments(const CommandSpec& c, auto&& wanted) {
+  std::string out = "      _arguments -S";
+  for (const auto& o : options()) {
+    if (o.hidden || !wanted(o)) continue;
+    out += cat(" \\\n        ", zsh_spec(o, o.name));
+    if (!o.short_name.empty()) out += cat(" \\\n        ", zsh_spec(o, o.short_name));
+  }
+  auto next = following_words(c);
+  if (!next.empty()) out += cat(" \\\n        ", quoted_text(cat("1:word:(", next, ")")));
+  if (takes_files(c)) out += " \\\n        '*:file:_files'";
+  return out + "\n      ;;\n";
+}
+
+// The verbs after which fish offers the option; none: after the command, since all of them read it or there are none.
+std::string fish_verbs(const OptionSpec& o, Command command) {
+  std::set<std::string_view> reading;
+  bool all = true;
+  for (const auto& v : verbs()) {
+    if (v.command != command) continue;
+    if (applies(o, v)) reading.insert(v.name.substr(0, v.name.find(' ')));
+    else all = false;
+  }
+  std::string out;
+  for (auto name : reading) out += cat(" ", name);
+  return all ? std::string() : out;
 }
 
 }  // namespace
@@ -117,6 +156,14 @@ std::string bash_completion() {
     }
     out += cat("    ", c.name, ") words='", words, "' ;;\n");
   }
+  out += "  esac\n  ((COMP_CWORD > 2)) && case \"$command ${COMP_WORDS[2]} ${COMP_WORDS[4]:-}\" in\n";
+  for (const auto& v : verbs()) {
+    std::string words;
+    for (const auto& o : options()) {
+      if (!o.hidden && applies(o, v)) words += cat(words.empty() ? "" : " ", o.name);
+    }
+    out += cat("    ", verb_pattern(v, cat(command_spec(v.command).name, " ")), ") words='", words, "' ;;\n");
+  }
   out +=
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
@@ -140,16 +187,18 @@ std::string zsh_completion() {
       "((CURRENT--))\n"
       "  case $command in\n";
   for (const auto& c : commands()) {
-    out += cat("    ", c.name, ")\n      _arguments -S");
-    for (const auto& o : options()) {
-      if (!offered(o, c.id)) continue;
-      out += cat(" \\\n        ", zsh_spec(o, o.name));
-      if (!o.short_name.empty()) out += cat(" \\\n        ", zsh_spec(o, o.short_name));
+    out += cat("    ", c.name, ")\n");
+    if (has_verbs(c.id)) {
+      out += "      case \"$words[2] $words[4]\" in\n";
+      for (const auto& v : verbs()) {
+        if (v.command != c.id) continue;
+        out += cat("      ", verb_pattern(v, ""), ")\n");
+        out += zsh_arguments(c, [&](const OptionSpec& o) { return applies(o, v); });
+      }
+      out += "      *)\n";
     }
-    auto next = following_words(c);
-    if (!next.empty()) out += cat(" \\\n        ", quoted_text(cat("1:word:(", next, ")")));
-    if (takes_files(c)) out += " \\\n        '*:file:_files'";
-    out += "\n      ;;\n";
+    out += zsh_arguments(c, [&](const OptionSpec& o) { return applies(o, c.id); });
+    if (has_verbs(c.id)) out += "      esac\n      ;;\n";
   }
   out += "  esac\n}\n_hotcell \"$@\"\n";
   return out;
@@ -166,7 +215,9 @@ std::string fish_completion() {
     if (!next.empty()) out += cat(here, " -a ", quoted_text(next), "\n");
     for (const auto& o : options()) {
       if (!offered(o, c.id)) continue;
+      auto after = fish_verbs(o, c.id);
       out += here;
+      if (!after.empty()) (out.pop_back(), out += cat("; and __fish_seen_subcommand_from", after, "'"));
       if (o.name.starts_with("--")) out += cat(" -l ", o.name.substr(2));
       else out += cat(" -s ", o.name.substr(1));
       if (!o.short_name.empty()) out += cat(" -s ", o.short_name.substr(1));

@@ -26,7 +26,6 @@ int show(const Parsed& parsed) {
 // The file alone: what variables say on this machine is not the file's fault.
 int check(const Parsed& parsed) {
   if (parsed.words.size() < 2) return refuse(bad("config check: expected FILE..."));
-  if (parsed.has(Opt::kConfig)) return refuse(bad("config check: the file is given as a word, not by --config"));
   JsonWriter w;
   std::string text;
   int code = 0;
@@ -68,9 +67,8 @@ int cmd_config(Args args) {
   auto parsed = parse(Command::kConfig, args);
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& p = parsed.value();
-  if (p.has(Opt::kHelp)) return print(help_text(Command::kConfig));
+  if (p.has(Opt::kHelp)) return print(help_text(Command::kConfig, p.words));
   auto what = p.words.empty() ? std::string_view{} : p.words[0];
-  if (p.has(Opt::kOrigin) && what != "show") return refuse(bad("--origin goes with config show"));
   if (what == "show") return show(p);
   if (what == "check") return check(p);
   if (what == "example" && p.words.size() == 1) return print(server::config_example());

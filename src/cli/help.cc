@@ -50,10 +50,46 @@ std::string listed(std::string_view choices) {
   return out;
 }
 
-std::string usage(const CommandSpec& command) {
+// Between bars and commas of a form stand several verbs: "pause | resume NAME...".
+bool starts_with_verb(std::string_view form, std::string_view verb) {
+  bool start = true;
+  for (auto word : split(form, ' ')) {
+    for (auto one : split(word, '|'))
+      if (start && one == verb) return true;
+    start = word == "|" || word.ends_with(',');
+  }
+  return false;
+}
+
+// "context run": of the forms that begin with the first word, those that have the second.
+bool is_form_of(std::string_view form, std::string_view verb) {
+  auto space = verb.find(' ');
+  if (!starts_with_verb(form, verb.substr(0, space))) return false;
+  if (space != verb.npos) return form.find(verb.substr(space + 1)) != form.npos;
+  return !form.starts_with("context ");  // whose verbs are its own
+}
+
+std::string usage(const CommandSpec& command, const VerbSpec* verb) {
   std::string out;
   for (auto form : split(command.synopsis, '\n')) {
+    if (verb != nullptr && !is_form_of(form, verb->name)) continue;
     out += cat(out.empty() ? "Usage: " : "       ", "hotcell ", command.name, form.empty() ? "" : " ", form, "\n");
+  }
+  return out;
+}
+
+std::string option_rows(auto&& wanted) {
+  std::string out;
+  std::string_view group;
+  for (const auto& o : options()) {
+    if (o.hidden || !wanted(o)) continue;
+    if (o.group != group) out += cat("\n", o.group, ":\n");
+    group = o.group;
+    std::string left = cat(o.short_name, o.short_name.empty() ? "" : ", ", o.name, o.value.empty() ? "" : " ", o.value);
+    std::string help(o.help);
+    if (!o.choices.empty()) help += cat(" (", listed(o.choices), ")");
+    if (o.repeatable) help += " May be repeated.";
+    append_row(out, std::move(left), help);
   }
   return out;
 }
@@ -70,19 +106,22 @@ std::string short_help() {
 
 std::string help_text(Command command) {
   const auto& spec = command_spec(command);
-  std::string out = cat(usage(spec), "\n", spec.summary, "\n");
-  std::string_view group;
-  for (const auto& o : options()) {
-    if (o.hidden || !applies(o, command)) continue;
-    if (o.group != group) out += cat("\n", o.group, ":\n");
-    group = o.group;
-    std::string left = cat(o.short_name, o.short_name.empty() ? "" : ", ", o.name, o.value.empty() ? "" : " ", o.value);
-    std::string help(o.help);
-    if (!o.choices.empty()) help += cat(" (", listed(o.choices), ")");
-    if (o.repeatable) help += " May be repeated.";
-    append_row(out, std::move(left), help);
-  }
-  return out;
+  auto rows = option_rows([&](const OptionSpec& o) { return applies(o, command); });
+  std::string out = cat(usage(spec, nullptr), "\n", spec.summary, "\n", rows);
+  auto of_it = [&](const VerbSpec& v) { return v.command == command; };
+  if (std::count_if(verbs().begin(), verbs().end(), of_it) < 2) return out;
+  auto first = std::find_if(verbs().begin(), verbs().end(), of_it);
+  return out + cat("\nWhich of them a verb takes: hotcell help ", spec.name, " ", first->name, "\n");
+}
+
+std::string help_text(const VerbSpec& verb) {
+  auto rows = option_rows([&](const OptionSpec& o) { return applies(o, verb); });
+  return cat(usage(command_spec(verb.command), &verb), rows);
+}
+
+std::string help_text(Command command, std::span<const std::string_view> words) {
+  const VerbSpec* verb = find_verb(command, words);
+  return verb == nullptr ? help_text(command) : help_text(*verb);
 }
 
 int cmd_help(Args args) {
@@ -91,8 +130,14 @@ int cmd_help(Args args) {
   const auto& words = parsed.value().words;
   const bool man = parsed.value().has(Opt::kMan);
   if (words.empty()) return print(man ? manual_page() : short_help());
-  if (const auto* command = find_command(words[0]))
-    return print(man ? manual_page(command->id) : help_text(command->id));
+  if (const auto* command = find_command(words[0])) {
+    if (man) return print(manual_page(command->id));
+    const std::string verb = join(std::vector<std::string>(words.begin() + 1, words.end()), " ");
+    for (const auto& v : verbs()) {
+      if (v.command == command->id && v.name == verb) return print(help_text(v));
+    }
+    return print(help_text(command->id));
+  }
   std::vector<std::string_view> names;
   for (const auto& c : commands()) names.push_back(c.name);
   return refuse(make_error(ErrorCode::kInvalid,

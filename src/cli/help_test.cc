@@ -36,6 +36,24 @@ TEST(Help, NamesEveryOptionOfTheCommand) {
   }
 }
 
+TEST(Help, OfAVerbNamesWhatItTakesAndNoMore) {
+  for (const auto& v : verbs()) {
+    auto text = help_text(v);
+    auto name = command_spec(v.command).name;
+    EXPECT_TRUE(text.starts_with(cat("Usage: hotcell ", name, " "))) << name << " " << v.name << ": in no form of the synopsis";
+    for (const auto& o : options()) {
+      if (o.hidden || !applies(o, v.command)) continue;
+      EXPECT_EQ(contains(text, cat("  ", o.short_name, o.short_name.empty() ? "" : ", ", o.name, o.value.empty() ? " " : cat(" ", o.value))), applies(o, v)) << name << " " << v.name << " " << o.name;
+    }
+  }
+  EXPECT_TRUE(contains(help_text(Command::kCell, std::vector<std::string_view>{"rm"}), "pause | resume | start | stop | rm NAME..."));
+  EXPECT_FALSE(contains(help_text(Command::kCell, std::vector<std::string_view>{"rm"}), "create"));
+  EXPECT_TRUE(contains(help_text(Command::kCell, std::vector<std::string_view>{"write"}), "write NAME PATH"));
+  EXPECT_FALSE(contains(help_text(Command::kCell, std::vector<std::string_view>{"write"}), "grant"));
+  EXPECT_TRUE(contains(help_text(Command::kCell, std::vector<std::string_view>{"context", "work", "run"}), "run CONTEXT"));
+  EXPECT_EQ(help_text(Command::kCell, {}), help_text(Command::kCell));
+}
+
 TEST(Manual, NamesEveryOptionAndCommand) {
   auto text = manual_page();
   for (const auto& o : options()) {
@@ -110,6 +128,18 @@ TEST(Completion, BashOffersCommandsOptionsAndValues) {
   EXPECT_EQ(offers("hotcell config ex"), "example");
   EXPECT_EQ(offers("hotcell help ser"), "serve");
   EXPECT_EQ(offers("hotcell run -- /bin/ls --mem"), "");
+}
+
+TEST(Completion, BashOffersAVerbItsOwnOptions) {
+  EXPECT_EQ(offers("hotcell cell apply work --dr"), "--dry-run");
+  EXPECT_EQ(offers("hotcell cell discard work --dr"), "");
+  EXPECT_EQ(offers("hotcell cell discard work --js"), "--json");
+  EXPECT_EQ(offers("hotcell cell context work run --t"), "--timeout");
+  EXPECT_EQ(offers("hotcell cell context work close --t"), "");
+  EXPECT_EQ(offers("hotcell cell snapshots work --js"), "--json");
+  EXPECT_EQ(offers("hotcell cell disc"), "discard");
+  EXPECT_EQ(offers("hotcell key revoke ci --sc"), "");
+  EXPECT_EQ(offers("hotcell key create ci --sc"), "--scope");
 }
 
 }  // namespace

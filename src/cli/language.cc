@@ -126,7 +126,7 @@ int cmd_language(Args args) {
   auto parsed = parse(Command::kLanguage, args);
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& options = parsed.value();
-  if (options.has(Opt::kHelp)) return print(help_text(Command::kLanguage));
+  if (options.has(Opt::kHelp)) return print(help_text(Command::kLanguage, options.words));
   if (options.words.size() != 1 || options.words[0] != "list")
     return refuse(make_error(ErrorCode::kInvalid, "language: expected hotcell language list [--json]"));
   auto done = list(options.has(Opt::kJson));

@@ -42,6 +42,42 @@ Error unknown_option(Command command, std::string_view name) {
   return make_error(ErrorCode::kInvalid, cat("unknown option ", printable(name), near));
 }
 
+std::string_view name_of(Opt option) {
+  for (const auto& o : options()) {
+    if (o.id == option) return o.name;
+  }
+  return {};
+}
+
+// The verbs that do read it, where these are few enough to be a hint.
+std::string read_by(Command command, Opt option) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> names;
+  for (const auto& v : verbs()) {
+    if (v.command != command || !v.reads.has(option)) continue;
+    names.push_back(cat("`hotcell ", command_spec(command).name, " ", v.name, "`"));
+  }
+  if (names.empty() || names.size() > kMost) return {};
+  std::string last = std::move(names.back());
+  names.pop_back();
+  return cat(" but of ", join(names, ", "), names.empty() ? "" : " and ", last);
+}
+
+Result<void> check_verb(Command command, const Parsed& parsed) {
+  const VerbSpec* verb = find_verb(command, parsed.words);
+  if (verb == nullptr || parsed.has(Opt::kHelp)) return {};
+  for (const auto& [option, value] : parsed.values()) {
+    if (verb->reads.has(option)) continue;
+    const std::string called = cat(command_spec(command).name, " ", verb->name);
+    // `cell exec NAME git diff --patch`: it is the program's, and the words for that are missing.
+    const bool of_program = verb->name == "exec" && !parsed.dashes;
+    auto hint = of_program ? "; a program and its options come after --" : "";
+    return make_error(ErrorCode::kInvalid, cat(name_of(option), " is no option of `hotcell ", called, "`",
+                                               read_by(command, option), hint, "; see hotcell help ", called));
+  }
+  return {};
+}
+
 Result<void> check_value(const OptionSpec& option, std::string_view value) {
   if (!option.value.empty() && value.empty()) {
     return make_error(ErrorCode::kInvalid, cat(option.name, ": the value is empty; expected ", option.value));
@@ -92,6 +128,7 @@ Result<Parsed> parse(Command command, std::span<const std::string_view> args) {
     parsed.values_.emplace_back(option->id, value);
   }
   parsed.words.insert(parsed.words.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
+  TRY(check_verb(command, parsed));
   return parsed;
 }
 

@@ -1,6 +1,8 @@
 // One table of commands and one of options: parsing, --help, completion and the man page all read these.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,9 +61,34 @@ struct OptionSpec {
   std::string_view help;
   std::string_view choices;      // a|b|c; checked when parsed
   bool repeatable;
-  std::uint32_t commands;        // bits of Command
+  std::uint32_t commands;        // bits of Command; which of its verbs: verb_table.cc
   Complete complete = Complete::kNothing;
   bool hidden = false;
+};
+
+class OptSet {
+ public:
+  constexpr OptSet(std::initializer_list<Opt> options) {
+    for (Opt o : options) bits_[index(o) / 64] |= std::uint64_t{1} << index(o) % 64;
+  }
+  constexpr bool has(Opt o) const { return (bits_[index(o) / 64] >> index(o) % 64 & 1) != 0; }
+  friend constexpr OptSet operator|(OptSet a, const OptSet& b) {
+    for (std::size_t i = 0; i < a.bits_.size(); ++i) a.bits_[i] |= b.bits_[i];
+    return a;
+  }
+
+ private:
+  static constexpr std::size_t index(Opt o) { return static_cast<std::size_t>(o); }
+  static_assert(static_cast<std::size_t>(Opt::kHelp) < 128, "two words of bits, and the last option is --help");
+  std::array<std::uint64_t, 2> bits_{};
+};
+
+// A verb of a command, and what it reads of the command's options. One that it does not read is refused: whoever gives
+// it wants it to do something, and `cell rm --dry-run` would remove.
+struct VerbSpec {
+  Command command;
+  std::string_view name;  // "context run": the second word is the one behind the cell's name
+  OptSet reads;           // and --help
 };
 
 std::span<const CommandSpec> commands();
@@ -69,6 +96,10 @@ std::span<const OptionSpec> options();
 const CommandSpec* find_command(std::string_view name);
 const CommandSpec& command_spec(Command command);
 bool applies(const OptionSpec& option, Command command);
+std::span<const VerbSpec> verbs();
+// None: words without a verb, which the command refuses.
+const VerbSpec* find_verb(Command command, std::span<const std::string_view> words);
+bool applies(const OptionSpec& option, const VerbSpec& verb);
 
 class Parsed {
  public:

@@ -128,7 +128,7 @@ constexpr std::array kCommands = {
                 "start|exec|swap|stop|inspect|build|images"},
     CommandSpec{Command::kCompletion, "completion", "bash|zsh|fish", "print a completion script for a shell",
                 "bash|zsh|fish"},
-    CommandSpec{Command::kHelp, "help", "[COMMAND]", "help on a command", ""},
+    CommandSpec{Command::kHelp, "help", "[COMMAND [VERB]]", "help on a command", ""},
     CommandSpec{Command::kVersion, "version", "[--json]", "print the version", ""},
 };
 

@@ -156,7 +156,7 @@ int cmd_proxy(Args args) {
   auto parsed = parse(Command::kProxy, args);
   if (!parsed.ok()) return refuse(parsed.error());
   const auto& p = parsed.value();
-  if (p.has(Opt::kHelp)) return print(help_text(Command::kProxy));
+  if (p.has(Opt::kHelp)) return print(help_text(Command::kProxy, p.words));
   std::string_view word = p.words.empty() ? std::string_view() : p.words[0];
   Result<int> done = make_error(ErrorCode::kInvalid, std::string(kUsage));
   if (word == "check") done = check(p);

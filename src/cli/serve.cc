@@ -170,6 +170,8 @@ int serve_command(Command command, Args args, bool stdio) {
   auto parsed = parse(command, args);
   if (!parsed.ok()) return refuse(parsed.error());
   if (parsed.value().has(Opt::kHelp)) return print(help_text(command));
+  if (const auto& words = parsed.value().words; !words.empty())
+    return refuse(make_error(ErrorCode::kInvalid, cat(command_spec(command).name, " takes no words, got ", printable(words.front()))));
   auto code = serve(parsed.value(), stdio);
   return code.ok() ? code.value() : refuse(code.error());
 }

@@ -60,7 +60,7 @@ std::string utc_time(std::chrono::system_clock::time_point time) {
 int run_command(Command command, Args args, const std::function<Result<int>(const Parsed&)>& body) {
   auto parsed = parse(command, args);
   if (!parsed.ok()) return refuse(parsed.error());
-  if (parsed.value().has(Opt::kHelp)) return print(help_text(command));
+  if (parsed.value().has(Opt::kHelp)) return print(help_text(command, parsed.value().words));
   auto done = body(parsed.value());
   if (done.ok()) return done.value();
   auto error = std::move(done).error();

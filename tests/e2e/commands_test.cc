@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "e2e/cli.h"
 #include "e2e/json.h"
 #include "support/cells.h"
@@ -167,6 +169,58 @@ TEST_F(Commands, Completion) {
   std::string said = shell_output({"/bin/bash", "-n"}, called.out, &code);
   EXPECT_EQ(code, 0) << said;
   EXPECT_EQ(said, "");
+}
+
+// What belongs to another verb would have been ignored, and what was asked for not been done.
+TEST_F(Commands, AVerbRefusesTheOptionsOfOthers) {
+  TempDir dir;
+  const std::string state = dir.path() + "/state";
+  const std::vector<std::string> words[] = {
+      {"key", "revoke", "ci", "--scope", "read"},       {"key", "list", "--per-minute", "5"},         {"history", "show", "x", "--limit", "1"},
+      {"audit", "verify", "--limit", "1"},              {"proxy", "check", "--listen", "[::1]:0", "a"}, {"proxy", "env", "--allow-domain", "a"},
+      {"proxy", "log", "--network-bytes", "1K"},        {"proxy", "stats", "--limit", "3"},            {"profile", "list", "--seccomp", "text"},
+      {"profile", "check", "strict", "--seccomp", "oci"}, {"config", "check", "x", "--config", "y"},   {"config", "example", "--json"},
+      {"sandbox", "exec", "--memory", "1G", "--", "true"}, {"sandbox", "swap", "--image", "a", "--cpus", "2"}, {"sandbox", "images", "--project", "."}};
+  for (auto args : words) {
+    auto option = *std::find_if(args.begin(), args.end(), [](const auto& word) { return word.starts_with("--"); });
+    auto called = hotcell(args);
+    EXPECT_EQ(called.code, 125) << args[0] << " " << args[1] << ": " << called.describe();
+    EXPECT_EQ(called.out, "");
+    std::string sentence = "hotcell: ";
+    sentence += option == "--image" ? "--cpus" : option;
+    EXPECT_TRUE(called.err.starts_with(sentence + " is no option of `hotcell " + args[0] + " " + args[1] + "`")) << called.err;
+  }
+  // The controls: the same where it is read.
+  auto key = hotcell({"key", "create", "ci", "--scope", "read", "--per-minute", "5", "--max-running", "2", "--state", state});
+  EXPECT_EQ(key.code, 0) << key.describe();
+  EXPECT_EQ(hotcell({"key", "list", "--json", "--state", state}).code, 0);
+  EXPECT_EQ(hotcell({"history", "list", "--limit", "1", "--json", "--state", state}).code, 0);
+  EXPECT_EQ(hotcell({"key", "revoke", "ci", "--json", "--state", state}).code, 0);
+  EXPECT_EQ(hotcell({"proxy", "env", "--listen", "127.0.0.1:3128"}).code, 0);
+  EXPECT_EQ(hotcell({"proxy", "log", "--limit", "3", "--json", "--state", state}).code, 0);
+  EXPECT_EQ(hotcell({"proxy", "stats", "--json", "--state", state}).code, 0);
+  EXPECT_EQ(hotcell({"profile", "show", "strict", "--seccomp", "oci"}).code, 0);
+  EXPECT_EQ(hotcell({"config", "show", "--origin", "--json"}).code, 0);
+}
+
+TEST_F(Commands, TheDaemonTakesNoWords) {
+  TempDir dir;
+  for (const char* command : {"serve", "mcp"}) {
+    auto called = hotcell({command, "extra-word", "--state", dir.path() + "/state"});
+    EXPECT_EQ(called.code, 125) << called.describe();
+    EXPECT_EQ(called.err, std::string("hotcell: ") + command + " takes no words, got extra-word\n");
+  }
+}
+
+TEST_F(Commands, HelpOfAVerb) {
+  auto called = hotcell({"help", "cell", "apply"});
+  EXPECT_EQ(called.code, 0);
+  EXPECT_TRUE(called.out.starts_with("Usage: hotcell cell apply NAME")) << called.out;
+  EXPECT_NE(called.out.find("--dry-run"), std::string::npos);
+  EXPECT_EQ(called.out.find("--memory"), std::string::npos) << called.out;
+  EXPECT_EQ(hotcell({"cell", "apply", "--help"}).out, called.out);
+  EXPECT_NE(hotcell({"help", "cell", "context", "run"}).out.find("--timeout"), std::string::npos);
+  EXPECT_EQ(hotcell({"help", "cell", "nosuch"}).out, hotcell({"help", "cell"}).out);
 }
 
 TEST_F(Commands, HelpAndVersion) {
