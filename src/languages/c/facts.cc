@@ -267,6 +267,50 @@ bool parses_as_cpp(const SyntaxTree& tree) {
   return empty.ok() && empty.value().size() > 0 && tree.size() > 0 && empty.value()[0].kind == tree[0].kind;
 }
 
+class Facts {  // what stands in several texts counts once
+ public:
+  Facts() = default;
+  explicit Facts(const std::vector<Fact>& facts) {
+    for (const Fact& f : facts) is_new(f);
+  }
+  bool is_new(const Fact& f) { return seen_.emplace(f.kind, f.begin, f.name, f.detail).second; }
+
+ private:
+  std::set<std::tuple<FactKind, std::uint32_t, std::string, std::string>> seen_;
+};
+
+void see_pragmas(const std::vector<c::Pragma>& pragmas, FactList& facts) {
+  for (const c::Pragma& p : pragmas) c::see_pragma({"pragma", p.text, p.at, p.at + 1}, facts);
+}
+
+// What stands there, and what the preprocessor makes of it where that may be something else.
+std::vector<Fact> with_macros_replaced(std::vector<Fact> facts, MappedText& text, const c::Scan& scan, bool cpp) {
+  using namespace c;
+  constexpr std::size_t kMostTexts = 64;
+  if (scan.has_digraph) replace_digraphs(text);
+  std::vector<Pragma> pragmas;
+  auto texts = preprocessed(text, cpp, &pragmas, kMostTexts);
+  FactList more;
+  if (!texts) {
+    more.add(FactKind::kConstruct, "macros-not-followed", "too many conditions or too much to replace", 0, 0);
+    texts.emplace();
+  }
+  Facts seen(facts);
+  Macros none;
+  for (MappedText& each : *texts) {
+    auto parsed = parse_source(cpp ? Grammar::kCpp : Grammar::kC, each.text);
+    if (!parsed.ok()) continue;
+    FactList inner;
+    Walk(parsed.value(), none, inner).run();
+    inner.move_origins(each);
+    for (Fact& f : inner.take())
+      if (seen.is_new(f)) more.add(f.kind, std::move(f.name), std::move(f.detail), f.begin, f.end);
+  }
+  see_pragmas(pragmas, more);
+  for (Fact& f : more.take()) facts.push_back(std::move(f));
+  return facts;
+}
+
 }  // namespace
 
 std::vector<Fact> c_facts(const SyntaxTree& tree) {
@@ -288,7 +332,8 @@ std::vector<Fact> c_facts(const SyntaxTree& tree) {
   see_lone_return(tree.text(), facts);
   if (!again) {
     Walk(tree, macros, facts).run();
-    return facts.take();
+    if (!changes_by_macros(scan, text.text)) return facts.take();
+    return with_macros_replaced(facts.take(), text, scan, parses_as_cpp(tree));
   }
   auto joined = parse_source(parses_as_cpp(tree) ? Grammar::kCpp : Grammar::kC, text.text);
   if (!joined.ok()) {
@@ -315,14 +360,15 @@ std::optional<std::vector<Fact>> c_facts_preprocessed(const SyntaxTree& tree) {
     scan = scan_text(text.text);
   }
   const bool cpp = parses_as_cpp(tree);
-  auto texts = preprocessed(text, cpp);
+  std::vector<Pragma> pragmas;
+  auto texts = preprocessed(text, cpp, &pragmas);
   if (!texts) return std::nullopt;
   Macros macros, none;
   see_bidi(text.text, facts);
   see_directives(scan, macros, facts);
   facts.move_origins(text);
   see_lone_return(tree.text(), facts);
-  std::set<std::tuple<FactKind, std::uint32_t, std::string, std::string>> seen;  // what stands in several of the texts
+  Facts seen;
   for (MappedText& each : *texts) {
     auto parsed = parse_source(cpp ? Grammar::kCpp : Grammar::kC, each.text);
     if (!parsed.ok() || parsed.value().has_error()) return std::nullopt;
@@ -330,9 +376,10 @@ std::optional<std::vector<Fact>> c_facts_preprocessed(const SyntaxTree& tree) {
     Walk(parsed.value(), none, inner).run();
     inner.move_origins(each);
     for (Fact& f : inner.take())
-      if (seen.emplace(f.kind, f.begin, f.name, f.detail).second)
+      if (seen.is_new(f))
         facts.add(f.kind, std::move(f.name), std::move(f.detail), f.begin, f.end);
   }
+  see_pragmas(pragmas, facts);
   return facts.take();
 }
 

@@ -81,6 +81,14 @@ void see_assembler(std::string_view text, FactList& facts, std::uint32_t begin, 
   }
 }
 
+void see_pragma(const Directive& d, FactList& facts) {
+  constexpr std::string_view kDependency = "GCC dependency";  // opens the file to see how old it is
+  if (d.rest.starts_with(kDependency))
+    if (auto file = file_of(trim(std::string_view(d.rest).substr(kDependency.size()))))
+      see_included(*file, "#pragma GCC dependency", facts, d.begin, d.end);
+  if (!d.rest.starts_with("GCC poison")) see_words(d, tokens_of(d.rest, 256), facts);
+}
+
 void see_directives(const Scan& scan, Macros& macros, FactList& facts) {
   for (const Directive& d : scan.directives)
     if (d.name == "define") macros.define(d.rest);
@@ -99,11 +107,7 @@ void see_directives(const Scan& scan, Macros& macros, FactList& facts) {
       if (rest.substr(end).find("##") != std::string_view::npos)
         see_words(d, macros.expand(tokens), facts);
     } else if (d.name == "pragma") {
-      constexpr std::string_view kDependency = "GCC dependency";  // opens the file to see how old it is
-      if (d.rest.starts_with(kDependency))
-        if (auto file = file_of(trim(std::string_view(d.rest).substr(kDependency.size()))))
-          see_included(*file, "#pragma GCC dependency", facts, d.begin, d.end);
-      if (!d.rest.starts_with("GCC poison")) see_words(d, tokens_of(d.rest, 256), facts);
+      see_pragma(d, facts);
     } else if (d.name == "if" || d.name == "elif") {
       for (std::string_view probe : {"__has_include", "__has_embed"})
         for (std::size_t at = d.rest.find(probe); at != std::string::npos; at = d.rest.find(probe, at + 1)) {

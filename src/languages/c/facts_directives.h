@@ -5,4 +5,5 @@
 
 namespace hotcell::c {
 void see_directives(const Scan& scan, Macros& macros, FactList& facts);
+void see_pragma(const Directive& d, FactList& facts);
 }  // namespace hotcell::c

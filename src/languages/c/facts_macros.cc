@@ -42,21 +42,49 @@ bool read_arguments(const std::vector<Token>& in, std::size_t& i, std::vector<st
   return false;
 }
 
+// The body with what __VA_OPT__( ) holds in its place, when something was given for ...; with nothing otherwise.
+std::vector<Token> choose_optional(const std::vector<Token>& body, bool given) {
+  std::vector<Token> out;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (body[i].text != "__VA_OPT__" || i + 1 >= body.size() || body[i + 1].text != "(") {
+      out.push_back(body[i]);
+      continue;
+    }
+    const std::size_t before = out.size();
+    int depth = 0;
+    for (++i; i < body.size(); ++i) {
+      const bool sign = body[i].kind == TokenKind::kPunct;
+      if (sign && body[i].text == "(" && depth++ == 0) continue;
+      if (sign && body[i].text == ")" && --depth == 0) break;
+      if (given) out.push_back(body[i]);
+    }
+    if (out.size() == before) out.push_back({});  // ## has something on both sides
+  }
+  return out;
+}
+
 // `raw`: the arguments as they stand, for # and ##; `expanded`: what they become by themselves.
 std::vector<Token> substitute(const Macro& m, std::string_view name, const std::vector<std::vector<Token>>& raw,
                               const std::vector<std::vector<Token>>& expanded) {
   std::vector<Token> out;
-  for (std::size_t i = 0; i < m.body.size() && out.size() < kMostTokens; ++i) {
-    const Token& t = m.body[i];
-    bool quote = t.text == "#" && i + 1 < m.body.size();
-    const Token& word = quote ? m.body[i + 1] : t;
+  std::vector<Token> chosen;
+  if (std::any_of(m.body.begin(), m.body.end(), [](const Token& t) { return t.text == "__VA_OPT__"; })) {
+    bool any = false;
+    for (std::size_t k = m.params.empty() ? 0 : m.params.size() - 1; k < expanded.size(); ++k) any |= !expanded[k].empty();
+    chosen = choose_optional(m.body, any);
+  }
+  const std::vector<Token>& body = chosen.empty() ? m.body : chosen;
+  for (std::size_t i = 0; i < body.size() && out.size() < kMostTokens; ++i) {
+    const Token& t = body[i];
+    bool quote = t.text == "#" && i + 1 < body.size();
+    const Token& word = quote ? body[i + 1] : t;
     auto p = std::find(m.params.begin(), m.params.end(), word.text == "__VA_ARGS__" ? "..." : word.text);
     if (word.kind != TokenKind::kWord || p == m.params.end()) {
       out.push_back(t);
       out.back().hidden |= t.text == name;
       continue;
     }
-    bool pasted = quote || (i > 0 && m.body[i - 1].text == "##") || (i + 1 < m.body.size() && m.body[i + 1].text == "##");
+    bool pasted = quote || (i > 0 && body[i - 1].text == "##") || (i + 1 < body.size() && body[i + 1].text == "##");
     const auto& given = pasted ? raw : expanded;
     std::size_t index = static_cast<std::size_t>(p - m.params.begin());
     std::size_t last = *p == "..." ? given.size() : std::min(index + 1, given.size());
@@ -123,6 +151,21 @@ void Macros::redefine(std::string_view rest) {
 }
 
 void Macros::forget(std::string_view name) { macros_.erase(std::string(name)); }
+
+void Macros::push(const std::string& name) {
+  auto it = macros_.find(name);
+  auto& kept = pushed_[name];
+  if (pushed_.size() > 1024 || kept.size() > 1024) return;
+  kept.push_back(it == macros_.end() ? std::nullopt : std::optional<Macro>(it->second));
+}
+
+void Macros::pop(const std::string& name) {
+  auto it = pushed_.find(name);
+  if (it == pushed_.end() || it->second.empty()) return;
+  if (it->second.back()) macros_[name] = std::move(*it->second.back());
+  else macros_.erase(name);
+  it->second.pop_back();
+}
 
 void Macros::finish() {
   bool changed = true;

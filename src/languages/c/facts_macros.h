@@ -22,6 +22,8 @@ class Macros {
   void define(std::string_view rest);  // what follows #define
   void redefine(std::string_view rest);  // the last definition counts, as while the text is read from its beginning
   void forget(std::string_view name);
+  void push(const std::string& name);  // #pragma push_macro: what the name means now, for pop
+  void pop(const std::string& name);
   void finish();                       // after the last definition: who pastes
   const Macro* find(std::string_view name) const;
   // What the tokens become. Bounded for one call and for the whole source; what is left over stays as it was.
@@ -33,6 +35,7 @@ class Macros {
  private:
   bool append_string(std::string_view name, std::string& out, int& steps, int depth) const;
   std::unordered_map<std::string, Macro> macros_;
+  std::unordered_map<std::string, std::vector<std::optional<Macro>>> pushed_;
   int budget_ = 200'000, nesting_ = 0;
   bool cut_ = false;
 };

@@ -1,6 +1,7 @@
 #include "languages/c/preprocess.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/strings.h"
 #include "languages/c/facts_macros.h"
@@ -8,7 +9,7 @@
 namespace hotcell::c {
 namespace {
 
-constexpr std::size_t kMostVariants = 8, kMostArguments = 64 * 1024, kMostTokens = 2048, kMostNesting = 64,
+constexpr std::size_t kMostBytes = 8 * 1024 * 1024, kMostArguments = 64 * 1024, kMostTokens = 2048, kMostNesting = 64,
                       kMostLooked = 64 * 1024 * 1024;
 constexpr int kMostRounds = 16;
 constexpr int kNone = -1;
@@ -25,6 +26,14 @@ constexpr std::string_view kAlsoKnown[] = {
     "_Noreturn",
     "_Complex",
     "__extension__",
+    // What every header of the C library and each compiler define, and what a name can be put together with.
+    "__CONCAT(x, y) x##y",
+    "__STRING(x) #x",
+    "__P(args) args",
+    "__BEGIN_DECLS",
+    "__END_DECLS",
+    "__USER_LABEL_PREFIX__",
+    "__REGISTER_PREFIX__",
 };
 
 // Attributes that change nothing of what a program does; behind a variable's name the grammars do not know them.
@@ -178,7 +187,7 @@ Chosen choose(std::string_view text, const std::vector<Directive>& directives, B
       o.active = o.outer && branches.is(o.taken, o.group, ++o.nth);
     } else if (d.name == "endif") {
       open.pop_back();
-    } else if (open.back().active && (d.name == "define" || d.name == "undef")) {
+    } else if (open.back().active && (d.name == "define" || d.name == "undef" || d.name == "pragma")) {
       out.events.push_back({out.text.text.size(), &d});
     }
   }
@@ -189,7 +198,7 @@ Chosen choose(std::string_view text, const std::vector<Directive>& directives, B
 
 class Expander {
  public:
-  explicit Expander(const Chosen& in) : in_(in), s_(in.text.text) {
+  Expander(const Chosen& in, std::vector<Pragma>* pragmas) : in_(in), s_(in.text.text), pragmas_(pragmas) {
     for (std::string_view each : kAlsoKnown) macros_.define(each);
   }
 
@@ -200,12 +209,17 @@ class Expander {
       for (; event < in_.events.size() && in_.events[event].at <= i; ++event) {
         const Directive& d = *in_.events[event].directive;
         if (d.name == "define") macros_.redefine(d.rest);
-        else macros_.forget(trim(d.rest));
+        else if (d.name == "undef") macros_.forget(trim(d.rest));
+        else pragma(d.rest);
       }
       if (failed_ || out_.text.size() > most || macros_.exhausted()) return std::nullopt;
       std::size_t after = skip_inert(s_, i);
       if (after == i && is_word_char(s_[i])) {
         after = word_end(i);
+        if (std::size_t used = pragma_operator(i, after); used > i) {
+          i = used;
+          continue;
+        }
         if (std::size_t used = replace(i, after); used > i) {
           i = used;
           continue;
@@ -232,6 +246,31 @@ class Expander {
     out_.origin.push_back(in_.text.at(static_cast<std::uint32_t>(from)));
   }
 
+  // push_macro("NAME"), pop_macro("NAME"); the others say nothing here.
+  void pragma(std::string_view text) {
+    auto tokens = tokens_of(text, 8);
+    if (tokens.size() < 4 || tokens[1].text != "(" || tokens[2].kind != TokenKind::kString) return;
+    if (tokens[0].text == "push_macro") macros_.push(string_value(tokens[2].text));
+    if (tokens[0].text == "pop_macro") macros_.pop(string_value(tokens[2].text));
+  }
+  void keep_pragma(const std::string& string, std::size_t from) {
+    const std::string text = string_value(string);
+    pragma(text);
+    if (pragmas_ != nullptr && pragmas_->size() < 4096) pragmas_->push_back({text, in_.text.at(static_cast<std::uint32_t>(from))});
+  }
+  // _Pragma("…") at `i`: where it ends, as nothing of it is left. `i`: it is none.
+  std::size_t pragma_operator(std::size_t i, std::size_t end) {
+    if (s_.substr(i, end - i) != "_Pragma") return i;
+    std::size_t open = skip_spaces(s_, end);
+    std::size_t close = open < s_.size() && s_[open] == '(' ? close_of(s_, open, kMostArguments) : s_.npos;
+    if (close == s_.npos) return i;
+    auto tokens = tokens_of(s_.substr(open, close - open), 4);
+    if (tokens.size() != 3 || tokens[1].kind != TokenKind::kString) return i;
+    keep_pragma(tokens[1].text, i);
+    put(' ', i);
+    return close;
+  }
+
   // The use of a macro at `i`: where it ends. `i`: it is none.
   std::size_t replace(std::size_t i, std::size_t end) {
     const Macro* m = macros_.find(s_.substr(i, end - i));
@@ -255,12 +294,18 @@ class Expander {
       auto tokens = tokens_of(s_.substr(i, close - i), kMostTokens);
       failed_ |= tokens.size() >= kMostTokens;
       made = macros_.expand(std::move(tokens));
-      failed_ |= made.size() >= kMostTokens;
+      failed_ |= made.size() >= kMostTokens || begins_call(made);
     }
     put(' ', i);
     std::string_view before = " ";
-    for (const Token& t : made) {
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      const Token& t = made[k];
       if (t.text.empty()) continue;
+      if (t.text == "_Pragma" && k + 3 < made.size() && made[k + 1].text == "(" && made[k + 2].kind == TokenKind::kString) {
+        keep_pragma(made[k + 2].text, i);
+        k += 3;
+        continue;
+      }
       if (t.spaced || (is_word_char(before.back()) && is_word_char(t.text[0]))) put(' ', i);
       for (char c : t.text) put(c, i);
       before = t.text;
@@ -269,6 +314,19 @@ class Expander {
     return close;
   }
 
+  // #define T F(a: the text behind it ends the call.
+  bool begins_call(const std::vector<Token>& made) const {
+    int depth = 0;
+    for (std::size_t k = made.size(); k-- > 1;) {
+      if (made[k].kind != TokenKind::kPunct) continue;
+      if (made[k].text == ")") ++depth;
+      if (made[k].text != "(" || depth-- > 0) continue;
+      depth = 0;
+      const Macro* m = made[k - 1].hidden ? nullptr : macros_.find(made[k - 1].text);
+      if (m != nullptr && m->function) return true;
+    }
+    return false;
+  }
   bool ends_in_function(const std::vector<Token>& made) const {
     const Macro* last = made.empty() || made.back().hidden ? nullptr : macros_.find(made.back().text);
     return last != nullptr && last->function;
@@ -276,6 +334,7 @@ class Expander {
 
   const Chosen& in_;
   std::string_view s_;
+  std::vector<Pragma>* pragmas_;
   Macros macros_;
   MappedText out_;
   std::size_t looked_ = 0;  // for the ends of arguments
@@ -343,18 +402,35 @@ void say_otherwise(std::string& s, bool cpp) {
 
 }  // namespace
 
-std::optional<std::vector<MappedText>> preprocessed(const MappedText& joined, bool cpp) {
+bool changes_by_macros(const Scan& scan, std::string_view text) {
+  for (std::string_view word : {"_Pragma", "__CONCAT", "__STRING"})
+    if (text.find(word) != text.npos) return true;
+  std::unordered_set<std::string_view> defined;
+  for (const Directive& d : scan.directives) {
+    if (d.name == "undef" || (d.name == "pragma" && d.rest.find("_macro") != d.rest.npos)) return true;
+    if (d.name != "define") continue;
+    std::string_view rest = d.rest;
+    std::size_t end = 0;
+    while (end < rest.size() && is_word_char(rest[end])) ++end;
+    if (rest.find('#') != rest.npos || rest.find("%:") != rest.npos || !defined.insert(rest.substr(0, end)).second)
+      return true;
+  }
+  return false;
+}
+
+std::optional<std::vector<MappedText>> preprocessed(const MappedText& joined, bool cpp, std::vector<Pragma>* pragmas,
+                                                    std::size_t most) {
   std::string_view text = joined.text;
   const Scan scan = scan_text(text);
-  if (!scan.trigraphs.empty() || text.find("push_macro") != text.npos) return std::nullopt;
+  if (!scan.trigraphs.empty()) return std::nullopt;
   Branches branches(scan.directives);
   if (!branches.closed()) return std::nullopt;
   std::vector<MappedText> out;
   do {
-    if (out.size() >= kMostVariants) return std::nullopt;
+    if (out.size() >= most || out.size() * text.size() > kMostBytes) return std::nullopt;
     Chosen chosen = choose(text, scan.directives, branches);
     for (std::uint32_t& from : chosen.text.origin) from = joined.at(from);
-    auto expanded = Expander(chosen).run();
+    auto expanded = Expander(chosen, pragmas).run();
     if (!expanded) return std::nullopt;
     say_otherwise(expanded->text, cpp);
     out.push_back(std::move(*expanded));

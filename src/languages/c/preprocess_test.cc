@@ -39,6 +39,21 @@ TEST(Preprocess, MacrosAreReplacedAsTheyStandAtThatPlace) {
   EXPECT_EQ(read_as("#define A 1\n\"A\" 'A' /* A */ x.B"), "\"A\"'A'/*A*/x.B");
 }
 
+// As gcc -E prints them.
+TEST(Preprocess, OptionalArgumentsAndPragmasAsTheCompilerReadsThem) {
+  EXPECT_EQ(read_as("#define J(a, ...) a ## __VA_OPT__(tem)\nJ(sys, x);J(sys)"), "system;sys");
+  EXPECT_EQ(read_as("#define J(a, ...) __VA_OPT__(a ## tem) z\nJ(sys, x);J(sys);J(sys,)"), "systemz;z;z");
+  EXPECT_EQ(read_as("#define E(f, ...) f(0 __VA_OPT__(,) __VA_ARGS__)\n#define NIL\nE(g);E(g,);E(g,1,2);E(g,NIL)"),
+            "g(0);g(0);g(0,1,2);g(0)");
+  EXPECT_EQ(read_as("#define f printf\n#pragma push_macro(\"f\")\n#undef f\n#define f g\nf\n#pragma pop_macro(\"f\")\nf"),
+            "gprintf");
+  EXPECT_EQ(read_as("#pragma push_macro(\"Q\")\n#define Q 3\nQ\n#pragma pop_macro(\"Q\")\nQ"), "3Q");
+  EXPECT_EQ(read_as("#define P x\n_Pragma(\"push_macro(\\\"P\\\")\")\n#undef P\nP\n_Pragma(\"pop_macro(\\\"P\\\")\")\nP"), "Px");
+  EXPECT_EQ(read_as("#define DO(x) _Pragma(#x)\n#define P x\nDO(push_macro(\"P\"))\n#undef P\nP\nDO(pop_macro(\"P\"))\nP"), "Px");
+  EXPECT_EQ(read_as("#define C_(a, b) a##b\n#define C(a, b) C_(a, b)\nC(sys, __USER_LABEL_PREFIX__ tem) __CONCAT(sys, tem)"),
+            "systemsystem");
+}
+
 TEST(Preprocess, EveryBranchStandsInOneOfTheTexts) {
   EXPECT_EQ(read_as("a\n#if X\nb\n#elif Y\nc\n#else\nd\n#endif\ne"), "abe|ace|ade");
   EXPECT_EQ(read_as("#if X\n1\n#else\n#if Y\n2\n#else\n3\n#endif\n4\n#endif"), "1|24|34");
@@ -68,7 +83,6 @@ TEST(Preprocess, BombsAreGivenUp) {
   std::string open = "#define F(a) a\n";
   for (int i = 0; i < 100'000; ++i) open += "F(";
   EXPECT_EQ(read_as(open), "(nothing)");
-  EXPECT_EQ(read_as("#define f printf\n#pragma push_macro(\"f\")\nf"), "(nothing)");
 }
 
 // Programs that compile and that the grammars cannot read as they are written.
@@ -103,6 +117,28 @@ const char* const kHostile[] = {
     "#define OPEN {\n#include \"/etc/passwd\"\nint main() OPEN return 0; }",
     "#define OPEN {\nint f(const char*) __attribute__((alias(\"system\")));\nint main() OPEN return f(\"id\"); }",
     "#include <stdlib.h>\n#define OPEN {\n#define W(f, ...) f(__VA_ARGS__)\nint main() OPEN W(system, \"id\"); return 0; }",
+    "int main(){ _Pragma(\"GCC dependency \\\"/etc/shadow\\\"\") return 0; }",
+    "#define DO(x) _Pragma(#x)\nint main(){ DO(GCC dependency \"/etc/shadow\") return 0; }",
+};
+
+#define JOIN "#define J(a, b) a##b\n#define K(a, b) J(a, b)\n"
+const char* const kHidden[] = {
+    JOIN "#define P sy\n#undef P\n#define P sys\nint main(){ return K(P, tem)(\"id\"); }",
+    JOIN "#define P x\n#pragma push_macro(\"P\")\n#undef P\n#define P sys\nint f(void){ return K(P, tem)(\"id\"); }\n"
+         "#pragma pop_macro(\"P\")\nint main(){ return f(); }",
+    "#define J(a, ...) a ## __VA_OPT__(tem)\nint main(){ return J(sys, x)(\"id\"); }",
+    "#define NIL()\n#define LATER(x) x NIL()\n#define ALL(...) __VA_ARGS__\n#define A(b) sys##b\n"
+    "int main(){ return ALL(LATER(A)(tem))(\"id\"); }",
+    "int main(){ return __CONCAT(sys, tem)(\"id\"); }",
+    JOIN "int main(){ return K(K(sys, __USER_LABEL_PREFIX__), tem)(\"id\"); }",
+};
+const char* const kPlain[] = {
+    "#include <stdio.h>\n#define MAX 10\nint a[MAX];\n#undef MAX\n#define MAX 20\nint b[MAX];\n"
+    "#define LOG(fmt, ...) printf(fmt __VA_OPT__(,) __VA_ARGS__)\nint main(){ LOG(\"x\"); LOG(\"%d %d\", a[0], b[0]); return 0; }",
+    "#include <stdio.h>\n#define SHOW(x) printf(#x \" = %d\\n\", x)\n#define FIELD(n) field_##n\n"
+    "int main(){ int FIELD(a) = 1, system_load = 2; SHOW(field_a); SHOW(system_load); return 0; }",
+    "#pragma push_macro(\"MAX\")\n#undef MAX\n#define MAX(a,b) ((a)>(b)?(a):(b))\nint f(int a){ return MAX(a, 2); }\n"
+    "#pragma pop_macro(\"MAX\")\nint main(){ return f(1); }",
 };
 
 TEST(Preprocess, OrdinaryProgramsAreReadAndHostileOnesFound) {
@@ -120,6 +156,23 @@ TEST(Preprocess, OrdinaryProgramsAreReadAndHostileOnesFound) {
       if (f.severity == "error") out += f.rule + " ";
     return out;
   };
+  // Read by the grammars as they stand, and something else once the macros are replaced.
+  auto whole = [&](const char* source, VerifyLevel level) {
+    static const std::vector<Rule> rules = rules_of({"c", "cpp"});
+    return judge_source(Grammar::kC, c_facts, rules, source, level);
+  };
+  for (const char* source : kHidden)
+    for (VerifyLevel level : {VerifyLevel::kDefault, VerifyLevel::kStrict}) {
+      auto found = whole(source, level);
+      EXPECT_TRUE(found.parsed) << source;
+      EXPECT_TRUE(found.has("c-start-program", "error")) << source << "\n" << found.words();
+    }
+  // A call that a macro begins and the text ends, and more branches than are looked at.
+  EXPECT_EQ(errors(Grammar::kC, "#define J(a, b) a##b\n#define T J(sys\nint main(){ return T,tem)(\"id\"); }"), "unreadable");
+  std::string many = "#define J(a, b) a##b\n#if A\n";
+  for (int i = 0; i < 80; ++i) many += "#elif B\n";
+  EXPECT_TRUE(whole((many + "#endif\nint main(){ return 0; }").c_str(), VerifyLevel::kStrict).has("c-macros-not-followed", "error"));
+  for (const char* source : kPlain) EXPECT_EQ(whole(source, VerifyLevel::kStrict).words(), "  nothing found\n") << source;
   for (const char* source : kBenign) EXPECT_EQ(errors(Grammar::kC, source), "") << source;
   for (const char* source : kBenignCpp) EXPECT_EQ(errors(Grammar::kCpp, source), "") << source;
   for (const char* source : kHostile) {
