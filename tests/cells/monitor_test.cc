@@ -247,6 +247,29 @@ TEST_F(CellUsage, NamesAndFilesWithoutANameAreHeldToTheDiskToo) {
   EXPECT_EQ(inspect("work").text("status"), "running") << "the cell goes on";
 }
 
+// Without a control group nothing tells that a process has gone which held them, and it cost no tick of CPU time.
+TEST_F(CellUsage, FilesWithoutANameAreForgottenWithTheirLastHolder) {
+  create("work");
+  ASSERT_EQ(json({"usage", "work"}).text("disk_held_by"), "samples");
+  auto disk = [&] { return number(json({"usage", "work"}), "current/disk_bytes"); };
+  Call holds(cell_words({"exec", "work", "--", "python3", "-c",
+                         "import os, time\nf = os.open('d', os.O_CREAT | os.O_RDWR)\nos.posix_fallocate(f, 0, 30 << 20)\nos.unlink('d')\ntime.sleep(8)"}));
+  bool seen = false;
+  for (int i = 0; i < 140 && !seen; ++i) {
+    seen = disk() >= 30u << 20;
+    if (!seen) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(seen) << "the control: they count while they are held";
+  EXPECT_EQ(holds.finish().code, 0);
+  // Longer than two samples are apart.
+  std::uint64_t left = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    left = disk();
+  }
+  EXPECT_LT(left, 30u << 20);
+}
+
 TEST_F(CellUsage, TheSentencesNameTheCellsOwnLimits) {
   create("work", {"--memory", "64M"});
   Called called = exec("work", {"python3", "-c", "x = b'x' * 200_000_000; print(len(x))"});

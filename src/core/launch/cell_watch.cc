@@ -317,8 +317,8 @@ void Cell::sample() {
   LiveUsage live{Clock::now() - started_, last_.cpu, last_.anonymous, disk_used(), last_.tasks, {}, {}};
   if (plan_->policy.lasting && request_.on_usage) {
     // What has used no CPU has moved no bytes, and the walk through /proc is not for nothing. In whole ticks that does not show:
-    // there it is looked while anything but the spawner is there.
-    if (last_.cpu != before.cpu || (!counts_cpu_ && last_.tasks > 1)) {
+    // there it is looked while anything but the spawner is there. What held open files may be gone without either.
+    if (last_.cpu != before.cpu || (!counts_cpu_ && last_.tasks > 1) || io_.nameless > 0) {
       TreeIo io = tree_io(child_.pid, true);
       io_.nameless = io.nameless;
       io_.read = std::max(io_.read, io.read);
