@@ -270,6 +270,10 @@ TEST_F(CellsRest, ShellsRememberAndTellWhenTheyWait) {
   EXPECT_EQ(run("echo too early").status, 409);
   auto given = send("POST", cell(id, "/shells/a/input"), R"({"text":"secret\n","wait":true})");
   EXPECT_TRUE(has(given.body, "got secret")) << given.body;
+  auto long_one = run(": " + std::string(70'000, 'x'));
+  EXPECT_EQ(long_one.status, 413) << long_one.body;
+  EXPECT_TRUE(has(long_one.body, "longer than 60 KiB")) << long_one.body;
+  EXPECT_EQ(run(": " + std::string(50'000, 'x')).status, 200) << "the control";
   auto slow = send("POST", cell(id, "/shells/a/run"), R"({"command":"sleep 60","timeout_secs":0.5})");
   EXPECT_EQ(text_field(slow.body, "state"), "timeout") << slow.body;
   EXPECT_EQ(text_field(run("echo alive").body, "output"), "alive\n");

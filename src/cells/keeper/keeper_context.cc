@@ -198,7 +198,7 @@ Result<void> Keeper::create_context(const Asker& asker, Kept& cell, const Ask& a
 
 Result<void> Keeper::call_context(const Asker& asker, Kept& cell, const std::shared_ptr<HeldContext>& held, const Ask& ask) {
   std::string code = ask.words.empty() ? std::string() : ask.words.back();
-  if (code.size() > kLongestCode) return make_error(ErrorCode::kLimit, "the code is longer than 8 MiB; write it to a file of the cell first");
+  if (code.size() > kLongestCode) return too_large("the code is longer than 8 MiB; write it to a file of the cell first");
   auto wish = parse_u64(word(ask, "timeout_ns"));
   Nanoseconds limit = wish ? Nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(*wish, INT64_MAX))) : cell.policy.limits.wall;
   auto timeout = std::chrono::ceil<milliseconds>(std::min<Nanoseconds>(limit, std::chrono::hours(24 * 365)));

@@ -209,7 +209,7 @@ void Keeper::keep_log(const std::shared_ptr<DoorProcess>& door) {
 
 Result<void> Keeper::seal(const Asker& asker, Kept& cell) {
   CellRecord& r = cell.record;
-  if (r.network_phase == "agent") return make_error(ErrorCode::kInvalid, cat(r.name, " is sealed already: phase agent, without a network, for good"));
+  if (r.network_phase == "agent") return not_now(cat(r.name, " is sealed already: phase agent, without a network, for good"));
   if (r.network_phase != "setup") return make_error(ErrorCode::kInvalid, cat(r.name, " has one phase only; a cell is made for two with cell create --network proxy --phases"));
   r.network_phase = "agent";
   r.network["sealed_at"] = rfc3339(now());

@@ -33,10 +33,11 @@ struct Told {
 };
 
 // Errors that a door tells apart, by `err`: ENOENT there is no such cell, shell or file; EEXIST the name is taken; EBUSY it is
-// not in a state for that now.
+// not in a state for that now; EFBIG it is larger than may be.
 inline Error not_there(std::string message) { return Error{ErrorCode::kInvalid, 2, std::move(message)}; }
 inline Error taken(std::string message) { return Error{ErrorCode::kInvalid, 17, std::move(message)}; }
 inline Error not_now(std::string message) { return Error{ErrorCode::kInvalid, 16, std::move(message)}; }
+inline Error too_large(std::string message) { return Error{ErrorCode::kInvalid, 27, std::move(message)}; }
 
 // What a keeper says first to whoever connects.
 inline Told hello() { return Told{0, false, {}, {{"hello", "1"}}, {}}; }

@@ -219,7 +219,7 @@ Result<void> Session::run(const Asker& asker, std::string text, Nanoseconds time
   order += nonce;
   order += '\0';
   // So much fits in the socket at once; larger ones would have to wait for the shell.
-  if (order.size() > 60 << 10) return make_error(ErrorCode::kLimit, "a command is longer than 60 KiB; write it to a file first");
+  if (order.size() > 60 << 10) return too_large("a command is longer than 60 KiB; write it to a file first");
   Command c;
   c.text = std::move(text);
   c.nonce = std::move(nonce);
