@@ -91,8 +91,10 @@ class WriterHistory final : public History {
     if (auto note = noted([&](const ExecutionRecord& r) { return r.id == id; })) return std::optional(std::move(note->record));
     return row;
   }
-  // Those with a key were begun first, and are here whether they have ended or not; or the disk was full, and their end is noted.
+  // Those with a key were begun first, and are here whether they have ended or not; or the disk was full, and their end is noted. Of
+  // that the row is being written just now, perhaps, and is in neither place: who came then with the same key would run it again.
   Result<std::optional<ExecutionRecord>> find_key(std::string_view client, std::string_view key) override {
+    settle();
     auto row = reader_->find_key(client, key);
     if (row.ok() && row.value()) return row;
     if (auto note = noted([&](const ExecutionRecord& r) { return r.client == client && r.idempotency_key == key; })) return std::optional(std::move(note->record));

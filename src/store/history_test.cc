@@ -69,6 +69,24 @@ TEST(History, ARowComesBackAsItWasWritten) {
   EXPECT_EQ(history->abandoned(), 0u);
 }
 
+// Its beginning found no room, so that its end was noted alone.
+TEST(History, WhatHasEndedIsFoundByItsKeyAsEnded) {
+  TestFolder folder;
+  auto history = open_history(folder);
+  auto announced = test_record(1), ended = ended_record(1);
+  announced.idempotency_key = ended.idempotency_key = "k";
+  ASSERT_TRUE(history->announce(announced));
+  history->end(ended, {}, nullptr);
+  auto found = history->find_key("local", "k");
+  ASSERT_TRUE(found.ok() && found.value());
+  EXPECT_TRUE(found.value()->ended_already());
+  // It is a row by then: nothing is left that could be looked for in the wrong place.
+  auto beside = std::move(HistoryReader::open(folder.file())).value();
+  auto row = beside->find_key("local", "k");
+  ASSERT_TRUE(row.ok() && row.value());
+  EXPECT_TRUE(row.value()->ended_already());
+}
+
 TEST(History, WhatAStoppedDaemonLeftIsFailed) {
   TestFolder folder;
   {
