@@ -2,16 +2,19 @@
 #include "cli/cell.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
+#include "base/json_write.h"
 #include "base/strings.h"
 #include "cells/keeper/keeper.h"
+#include "cli/cell_json.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/say.h"
-#include "cli/state.h"
 #include "core/policy/suggest.h"
 #include "core/policy/units.h"
 #include "sys/process.h"
@@ -49,11 +52,36 @@ Result<int> simple(const Parsed& parsed, std::string_view verb) {
   return code;
 }
 
+// Zero is an age, and no time to run in: whatever does not run now.
+Result<Nanoseconds> parse_age(std::string_view text) {
+  const bool zero = text.starts_with('0') && text.find_first_of("123456789") == text.npos && parse_duration(cat("1", text)).ok();
+  return zero ? Nanoseconds(1) : parse_duration(text);
+}
+
+// As the daemon tells it (POST /api/v1/cells/clean). The keeper's answer is the names; `before`: the cells there were.
+std::string clean_json(std::string_view names, const std::vector<CellSummary>& before) {
+  JsonWriter w;
+  w.begin_object();
+  w.key("removed");
+  w.begin_array();
+  for (auto name : split(names, '\n')) {
+    if (name.empty()) continue;
+    w.begin_object();
+    for (const auto& c : before)
+      if (c.name == name) w.field("id", std::string_view(c.id));
+    w.field("name", name);
+    w.end_object();
+  }
+  w.end_array();
+  w.end_object();
+  return w.take() + "\n";
+}
+
 Result<int> clean(const Parsed& parsed) {
   if (parsed.words.size() != 1) return bad("cell clean takes --older-than TIME and --keep N, no names");
   cells::Ask ask = cell_ask("clean", "");
   if (auto age = parsed.last(Opt::kOlderThan)) {
-    TRY_SET(Nanoseconds time, parse_duration(*age).context("--older-than"));
+    TRY_SET(Nanoseconds time, parse_age(*age).context("--older-than"));
     ask.fields["older_ns"] = cat(static_cast<std::uint64_t>(time.count()));
   }
   if (auto keep_count = parsed.last(Opt::kKeep)) {
@@ -61,9 +89,17 @@ Result<int> clean(const Parsed& parsed) {
     ask.fields["keep"] = std::string(*keep_count);
   }
   if (ask.fields.empty()) ask.fields["older_ns"] = cat(std::uint64_t{24} * 3600 * 1'000'000'000);
+  const bool json = parsed.has(Opt::kJson);
+  TRY_SET(bool any, has_cells(parsed));
+  if (!any) return print(json ? clean_json("", {}) : "");
   TRY_SET(auto keeper, connect_keeper(parsed));
+  std::vector<CellSummary> before;
+  if (json) {
+    TRY_SET(cells::Told all, keeper.ask(cell_ask("list", "")));
+    TRY_SET(before, read_cells(all.text));
+  }
   TRY_SET(cells::Told told, keeper.ask(std::move(ask)));
-  return print(told.text);
+  return print(json ? clean_json(told.text, before) : told.text);
 }
 
 Result<int> dispatch(const Parsed& parsed) {
@@ -97,8 +133,26 @@ Result<int> dispatch(const Parsed& parsed) {
 
 }  // namespace
 
-Result<cells::KeeperClient> connect_keeper(const Parsed& parsed) {
+Result<bool> has_cells(const Parsed& parsed) {
   TRY_SET(std::string state, state_folder(parsed, Missing::kMake));
+  struct stat s {};
+  if (parsed.has(Opt::kState) && ::stat(state.c_str(), &s) < 0) return bad(cat("--state: ", printable(state), ": ", ::strerror(errno)));
+  // What is there and cannot be used is told by whoever uses it.
+  return ::lstat(cat(state, "/cells").c_str(), &s) == 0 || errno != ENOENT;
+}
+
+Error no_cell(const Parsed& parsed, std::string_view name) {
+  auto state = state_folder(parsed, Missing::kMake);
+  return bad(cat("there is no cell", name.empty() ? "" : " ", printable(name), ": none was made in ", state.ok() ? printable(state.value()) : "the state folder", " yet"));
+}
+
+Result<cells::KeeperClient> connect_keeper(const Parsed& parsed, Missing missing) {
+  TRY_SET(std::string state, state_folder(parsed, Missing::kMake));
+  if (missing == Missing::kRefuse) {
+    TRY_SET(bool any, has_cells(parsed));
+    const bool named = parsed.words.size() > 1 && parsed.words[0] != "cp";  // whose words are places
+    if (!any) return no_cell(parsed, named ? parsed.words[1] : std::string_view());
+  }
   TRY_SET(auto keeper, cells::KeeperClient::connect(state, {"/proc/self/exe", {"hotcell", "cell", "keeper"}}));
   keeper.on_waiting = [](const cells::Told& told) { say(told.text); };
   return keeper;

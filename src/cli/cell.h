@@ -6,11 +6,17 @@
 
 #include "cells/keeper/client.h"
 #include "cli/options.h"
+#include "cli/state.h"
 #include "hotcell/result.h"
 
 namespace hotcell {
 
-Result<cells::KeeperClient> connect_keeper(const Parsed& parsed);
+// Whether cells were ever made where --state or the configuration says. A folder that was named and is not there is an error: the name
+// was mistyped. Nothing is made by looking.
+Result<bool> has_cells(const Parsed& parsed);
+Error no_cell(const Parsed& parsed, std::string_view name);  // where none were ever made; of no name: of all
+// With Missing::kMake also there.
+Result<cells::KeeperClient> connect_keeper(const Parsed& parsed, Missing missing = Missing::kRefuse);
 // The word after the subcommand: which cell.
 Result<std::string> cell_word(const Parsed& parsed);
 cells::Ask cell_ask(std::string verb, std::string cell);

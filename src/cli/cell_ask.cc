@@ -34,6 +34,8 @@ struct Place {
 Result<Place> look(const Parsed& parsed) {
   Place p;
   TRY_SET(p.state, state_folder(parsed, Missing::kMake));
+  TRY_SET(bool any, has_cells(parsed));
+  if (!any) return no_cell(parsed, "");
   TRY_SET(p.cells, cells::make_cells_folder(p.state));
   TRY_SET(p.all, cells::list_cells(p.cells));
   return p;
@@ -58,6 +60,8 @@ std::string left(cells::WallTime until) {
 
 Result<int> questions(const Parsed& parsed) {
   if (parsed.words.size() > 2) return bad("cell questions takes one name at most");
+  TRY_SET(bool any, has_cells(parsed));
+  if (!any && parsed.words.size() == 1) return print(parsed.has(Opt::kJson) ? cells::questions_json({}) + "\n" : "");
   TRY_SET(Place place, look(parsed));
   std::string id;
   if (parsed.words.size() == 2) {

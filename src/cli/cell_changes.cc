@@ -1,4 +1,6 @@
 // `cell diff`, `cell apply`, `cell discard`: what a cell has changed against its project.
+#include <algorithm>
+
 #include "base/strings.h"
 #include "cli/cell.h"
 #include "cli/cell_json.h"
@@ -27,7 +29,35 @@ Result<int> diff(const Parsed& parsed, cells::KeeperClient& keeper, cells::Ask a
   return print(json ? told.text + "\n" : told.text);
 }
 
+// A path that is none of the changes is a mistake of whoever named it, and nothing would have been applied without a word.
+Result<void> check_named(cells::KeeperClient& keeper, const cells::Ask& ask) {
+  auto changed = [&](std::vector<std::string> paths) {
+    cells::Ask diff = cell_ask("diff", ask.cell);
+    diff.fields["format"] = "json";
+    diff.words = std::move(paths);
+    return keeper.ask(std::move(diff));
+  };
+  auto all = changed(ask.words);
+  if (!all.ok()) return {};  // apply looks at the same files, and has its own words for what is wrong
+  TRY_SET(auto paths, read_changed(all.value().text));
+  for (const auto& name : ask.words) {
+    auto below = [&](const std::string& path) { return path == name || path.starts_with(cat(name, "/")); };
+    if (name == "." || std::any_of(paths.begin(), paths.end(), below)) continue;
+    // The name may be written otherwise ("a//b/"), or be none that JSON can hold: then it is asked for by itself.
+    TRY_SET(cells::Told told, changed({name}));
+    TRY_SET(auto of_it, read_changed(told.text));
+    if (!of_it.empty()) continue;
+    // What an apply that was cut off has written differs no more, and is to be finished.
+    TRY_SET(cells::Told inspected, keeper.ask(cell_ask("inspect", ask.cell)));
+    TRY_SET(CellSummary cell, read_cell(inspected.text));
+    if (!cell.unfinished_apply.empty()) return {};
+    return bad(cat("cell apply: ", printable(name), " is not changed in the cell; nothing was applied"));
+  }
+  return {};
+}
+
 Result<int> apply(const Parsed& parsed, cells::KeeperClient& keeper, cells::Ask ask) {
+  TRY(check_named(keeper, ask));
   const bool json = parsed.has(Opt::kJson);
   ask.fields["format"] = json ? "json" : "text";
   for (auto [option, field] : {std::pair{Opt::kDryRun, "dry_run"}, std::pair{Opt::kForce, "force"}, std::pair{Opt::kAllowProtected, "allow_protected"}})
@@ -52,7 +82,6 @@ Result<int> cell_changes(const Parsed& parsed, std::string_view what) {
   TRY_SET(std::string name, cell_word(parsed));
   cells::Ask ask = cell_ask(std::string(what), name);
   for (std::size_t i = 2; i < parsed.words.size(); ++i) ask.words.push_back(in_workspace(parsed.words[i]));
-  if (what != "diff" && parsed.has(Opt::kPatch)) return bad(cat("--patch is an option of cell diff, not of cell ", what));
   TRY_SET(auto keeper, connect_keeper(parsed));
   if (what == "diff") return diff(parsed, keeper, std::move(ask));
   if (what == "apply") return apply(parsed, keeper, std::move(ask));

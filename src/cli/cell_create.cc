@@ -86,7 +86,7 @@ Result<int> cell_create(const Parsed& parsed) {
   if (auto file = parsed.last(Opt::kDecisions)) {
     TRY_SET(ask.fields["decisions"], decisions_text(*file));
   }
-  TRY_SET(auto keeper, connect_keeper(parsed));
+  TRY_SET(auto keeper, connect_keeper(parsed, Missing::kMake));
   TRY_SET(cells::Told told, keeper.ask(std::move(ask)));
   if (parsed.has(Opt::kJson)) return print(told.text + "\n");
   TRY_SET(CellSummary cell, read_cell(told.text));
@@ -97,6 +97,8 @@ Result<int> cell_list(const Parsed& parsed) {
   if (parsed.words.size() > 1) return bad("cell list takes no names; see hotcell cell inspect NAME");
   cells::Ask ask = cell_ask("list", "");
   TRY(add_labels(parsed, ask));
+  TRY_SET(bool any, has_cells(parsed));
+  if (!any) return print(parsed.has(Opt::kJson) ? "[]\n" : "Cells (0):\n");
   TRY_SET(auto keeper, connect_keeper(parsed));
   TRY_SET(cells::Told told, keeper.ask(std::move(ask)));
   if (parsed.has(Opt::kJson)) return print(told.text + "\n");

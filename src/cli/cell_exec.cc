@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/json_write.h"
 #include "base/strings.h"
 #include "cli/cell.h"
 #include "cli/cell_json.h"
@@ -55,6 +56,27 @@ Result<cells::ExecAsk> exec_ask(const Parsed& parsed, sys::Fd& held) {
   return ask;
 }
 
+// Left running: which execution it is, as `cell inspect` and `cell events` call it.
+Result<int> detach(cells::KeeperClient& keeper, const cells::ExecAsk& what, bool json) {
+  TRY_SET(sys::Fd null, sys::open("/dev/null", O_RDWR));
+  const int fds[] = {null.get(), null.get(), null.get()};
+  cells::Ask order = cell_ask("exec", what.cell);
+  order.words = what.argv;
+  order.env = what.env;
+  order.fields["detach"] = "1";
+  if (!what.workdir.empty()) order.fields["workdir"] = what.workdir;
+  if (what.timeout.count() > 0) order.fields["timeout_ns"] = cat(static_cast<std::uint64_t>(what.timeout.count()));
+  TRY_SET(cells::Told told, keeper.ask(std::move(order), fds));
+  if (!json) return 0;
+  JsonWriter w;
+  w.begin_object();
+  w.field("cell", std::string_view(what.cell));
+  w.field("execution", parse_u64(told.fields["execution"]).value_or(0));
+  w.field("status", "running");
+  w.end_object();
+  return print(w.take() + "\n");
+}
+
 // The sentences are those of `run`. Of its limits a cell has all but time and output from when it was made.
 std::string cell_words(std::string sentence) {
   for (std::string_view flag : {"--memory", "--disk", "--processes", "--cpu-time"}) {
@@ -67,15 +89,14 @@ std::string cell_words(std::string sentence) {
 }  // namespace
 
 Result<int> cell_exec(const Parsed& parsed) {
+  for (auto [option, name] : {std::pair{Opt::kStdin, "--stdin"}, std::pair{Opt::kOutput, "--output"}, std::pair{Opt::kOnOutput, "--on-output"}})
+    if (parsed.has(Opt::kDetach) && parsed.has(option)) return bad(cat("cell exec: ", std::string_view(name), " does not go with --detach: nothing is read, and what it writes is dropped"));
   sys::Fd held;
   TRY_SET(cells::ExecAsk ask, exec_ask(parsed, held));
   TRY_SET(OutputInspector inspector, OutputInspector::create(parsed, default_policy()));
   if (inspector.on() && parsed.has(Opt::kDetach)) return bad("cell exec: --detach leaves no output to inspect");
   TRY_SET(auto keeper, connect_keeper(parsed));
-  if (parsed.has(Opt::kDetach)) {
-    TRY(keeper.exec_detached(ask));
-    return 0;
-  }
+  if (parsed.has(Opt::kDetach)) return detach(keeper, ask, parsed.has(Opt::kJson));
   TRY_SET(cells::Told told, keeper.ask(cell_ask("inspect", ask.cell)));
   TRY_SET(CellSummary cell, read_cell(told.text));
   if (!parsed.has(Opt::kOutput)) ask.output = cell.limits.output;

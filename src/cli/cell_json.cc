@@ -145,6 +145,15 @@ Result<bool> read_restarted(std::string_view text_of) {
   return restarted != nullptr && restarted->is_bool() && restarted->get_bool();
 }
 
+Result<std::vector<std::string>> read_changed(std::string_view text_of) {
+  TRY_SET(json::value v, parsed_json(text_of));
+  std::vector<std::string> out;
+  if (const json::value* changes = v.get_object().if_contains("changes"); changes != nullptr && changes->is_array())
+    for (const auto& c : changes->get_array())
+      if (c.is_object()) out.push_back(text(c.get_object(), "path"));
+  return out;
+}
+
 std::optional<OutputInspection> read_inspection(std::string_view result) {
   boost::system::error_code failed;
   json::value v = json::parse(result, failed);

@@ -37,6 +37,7 @@ struct SnapshotSummary {
 Result<SnapshotSummary> read_snapshot(std::string_view json);
 Result<std::vector<SnapshotSummary>> read_snapshots(std::string_view json);
 Result<bool> read_restarted(std::string_view json);
+Result<std::vector<std::string>> read_changed(std::string_view json);  // the paths of a diff
 
 // Of a result object of the daemon's; nothing when its output was not inspected.
 std::optional<OutputInspection> read_inspection(std::string_view json);

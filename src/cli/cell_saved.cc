@@ -70,6 +70,7 @@ Result<int> restore(const Parsed& parsed, const std::string& cell) {
   }
   auto name = parsed.last(Opt::kName);
   if (name) ask.fields["name"] = std::string(*name);
+  if (parsed.has(Opt::kStopped) && !name) return bad("cell restore: --stopped goes with --name; the cell itself runs again when it ran");
   if (parsed.has(Opt::kStopped)) ask.fields["stopped"] = "1";
   TRY_SET(auto keeper, connect_keeper(parsed));
   TRY_SET(cells::Told told, keeper.ask(std::move(ask)));

@@ -147,13 +147,31 @@ Result<int> show(const cells::Told& told, const std::string& cell, bool json) {
   return code;
 }
 
+// It does one thing: what would be left undone is refused.
+Result<void> check_options(const Parsed& parsed) {
+  std::string_view what = parsed.dashes ? "-- COMMAND" : "";
+  for (auto [option, name] : {std::pair{Opt::kInput, "--input"}, std::pair{Opt::kInterrupt, "--interrupt"}, std::pair{Opt::kHistory, "--history"},
+                              std::pair{Opt::kClose, "--close"}}) {
+    if (!parsed.has(option)) continue;
+    if (!what.empty()) return bad(cat("shell: ", what, " and ", std::string_view(name), " do not go together"));
+    what = name;
+  }
+  if (parsed.has(Opt::kTimeout) && !parsed.dashes) return bad("shell: --timeout goes with -- COMMAND");
+  if (parsed.has(Opt::kJson) && (what.empty() || what == "--interrupt" || what == "--close"))
+    return bad("shell: --json goes with -- COMMAND, --input and --history");
+  return {};
+}
+
 Result<int> dispatch(const Parsed& parsed) {
   if (parsed.words.empty()) return bad("shell: which cell? give its name or its id");
   std::string cell(parsed.words[0]);
   bool commands = parsed.dashes || parsed.has(Opt::kInput) || parsed.has(Opt::kInterrupt) || parsed.has(Opt::kHistory) ||
                   parsed.has(Opt::kClose);
+  TRY(check_options(parsed));
   std::string session(parsed.last(Opt::kSession).value_or(commands ? "agent" : "main"));
   if (!parsed.dashes && parsed.words.size() > 1) return bad(cat("shell: a command comes after --: hotcell shell ", printable(cell), " -- COMMAND"));
+  TRY_SET(bool any, has_cells(parsed));
+  if (!any) return no_cell(parsed, cell);
   TRY_SET(auto keeper, connect_keeper(parsed));
   if (!commands) return attach(keeper, cell, session);
   if (parsed.has(Opt::kClose) || parsed.has(Opt::kInterrupt)) {
