@@ -40,13 +40,14 @@ std::string limit_words(ExitReason reason, const Limits& limits) {
   }
 }
 
-// "main.c:3:5: expected ';'", or what ended the compiler.
+// "main.c:3: expected ';'", the message alone where it is of no line (of the linker), or what ended the compiler.
 std::string compile_words(const CompileReport& report, const Limits& limits) {
   if (report.reason == ExitReason::kCancelled) return "cancelled";
   if (auto words = stopped_by(report.reason); !words.empty())
     return cat("the compiler was stopped: ", words, limit_words(report.reason, limits));
   for (const auto& d : report.diagnostics)
-    if (d.severity == "error") return cat(d.file, d.line > 0 ? cat(":", d.line) : "", ": ", d.message);
+    if (d.severity == "error" && !d.message.empty())
+      return d.file.empty() ? d.message : cat(d.file, d.line > 0 ? cat(":", d.line) : "", ": ", d.message);
   if (report.reason == ExitReason::kProcesses)
     return cat("the compiler reached ", limits.processes, " processes and threads");
   if (report.reason == ExitReason::kSignal) return "the compiler was ended by a signal";
@@ -319,7 +320,8 @@ Result<Prepared> Pipeline::prepare(const ProgramSource& source, const Policy& po
   if (artefact.empty()) {
     auto reason = out.compile->reason == ExitReason::kCancelled ? ExitReason::kCancelled : ExitReason::kCompileError;
     out.stopped = stopped_report(reason, compile_words(*out.compile, limits), request);
-    out.stopped->duration = out.compile->duration;
+    out.stopped->duration = out.compile->duration;  // all the time there was went there
+    out.stopped->start_time -= std::chrono::duration_cast<std::chrono::system_clock::duration>(out.compile->duration);
     return out;
   }
   if (options_.verify && is_native_c(language) && artefact.size() == 1 && stage_runs(policy, kAstScan)) {

@@ -114,6 +114,7 @@ TEST_P(LanguageSample, WhatDoesNotCompileIsToldByLine) {
   EXPECT_EQ(json.text("compile/diagnostics/0/line"), std::to_string(s.broken_line)) << called.out;
   EXPECT_EQ(json.text("compile/diagnostics/0/severity"), "error");
   EXPECT_EQ(json.text("compile/stderr").find("/work/main"), std::string::npos) << called.out;
+  EXPECT_LT(json.text("start_time"), json.text("end_time")) << "the time of compiling: " << called.out;
   auto human = hotcell({"run", file(s.file, text)});
   EXPECT_EQ(human.code, 1);
   EXPECT_EQ(human.out, "");
@@ -121,6 +122,14 @@ TEST_P(LanguageSample, WhatDoesNotCompileIsToldByLine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LanguageSample, ::testing::ValuesIn(kSamples), [](const auto& given) { return std::string(given.param.language); });
+
+// The linker's errors are of no line.
+TEST_F(LanguageRun, AnErrorWithoutAPlaceIsToldByItsWordsAlone) {
+  auto called = hotcell({"run", "--language", "rust", "-c", "extern \"C\" { fn nowhere_defined(); }\nfn main() { unsafe { nowhere_defined() } }"});
+  EXPECT_EQ(called.code, 1) << called.describe();
+  EXPECT_NE(called.err.find("does not compile: "), std::string::npos) << called.describe();
+  EXPECT_EQ(called.err.find("does not compile: :"), std::string::npos) << called.describe();
+}
 
 TEST_F(LanguageRun, TheSecondTimeIsNotCompiled) {
   auto path = file("twice.c", "#include <stdio.h>\nint main() { puts(\"again\"); }\n");

@@ -78,6 +78,7 @@ std::vector<Diagnostic> diagnostics(std::string_view text) {
       auto rest = line.substr(word.size());
       auto colon = rest.find(": ");
       if (colon == std::string_view::npos || !(colon == 0 || rest[0] == '[')) continue;
+      if (rest.substr(colon + 2).starts_with("aborting due to")) continue;  // says that there was one before
       open = Diagnostic{"", 0, 0, std::string(word), std::string(trim(rest.substr(colon + 2)))};
     }
     auto trimmed = trim(line);
