@@ -164,6 +164,7 @@ void Walk::import(std::string_view specifier, bool folded, NodeId at) {
     nested(specifier.substr(0, comma).ends_with(";base64") ? from_base64(body) : from_percent(body), at);
     return;
   }
+  if (loaded_.size() < 4096) loaded_.emplace_back(specifier, at);
   add(FactKind::kImport, std::string(specifier), "", at);
 }
 
@@ -275,6 +276,7 @@ std::vector<Fact> Walk::run() {
   for (NodeId n = tree().size(); n-- > 0;)
     if (!model_.is_dead(n)) look(n);
   look_at_order();
+  look_at_written();
   if (model_.gave_up()) add(FactKind::kUnreadable, "its constants are more than can be put together", "", 0);
   std::vector<Fact> facts = facts_.take();
   std::stable_sort(facts.begin(), facts.end(), [](const Fact& a, const Fact& b) { return a.begin < b.begin; });

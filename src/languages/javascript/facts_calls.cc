@@ -196,8 +196,9 @@ bool Walk::runs_code(const Model::Call& call, NodeId n) {
   } else if (one_of(p, {"worker_threads.Worker", "Worker", "SharedWorker"})) {
     const Value& options = argument(call, 1);
     const Value& source = argument(call, 0);
-    bool eval = options.kind == Value::kObject && tree().text(options.node).find("eval") != std::string_view::npos;
+    bool eval = options.kind == Value::kObject && evaluates(options.node);
     if (eval) code(call, 0, n);
+    else if (source.kind == Value::kText && !source.text.starts_with("data:")) loaded_.emplace_back(source.text, n);
     if (source.kind == Value::kText && source.text.starts_with("data:")) import(source.text, false, n);
   } else if (p.ends_with("._compile") || call.method == "_compile") {
     code(call, 0, n);
@@ -260,6 +261,7 @@ void Walk::files(const Model::Call& call, NodeId n) {
       if (mode.kind == Value::kObject) writes = tree().text(mode.node).find("write") != std::string_view::npos;
       if (mode.kind == Value::kPath || mode.kind == Value::kNumber) writes = true;
     }
+    if (writes && what[i] != 'd') keep_written(f, call, i);
     file(writes ? FactKind::kWritePath : FactKind::kReadPath, call.arguments[i], what[i] == 'd', n);
   }
 }

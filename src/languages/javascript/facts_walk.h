@@ -1,6 +1,7 @@
 // Turns the meaning of a source (facts_model.h) into facts.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,6 +56,11 @@ class Walk {
     return model_.value(i < call.arguments.size() ? call.arguments[i] : kUnknownValue);
   }
 
+  // facts_written.cc
+  void keep_written(std::string_view function, const Model::Call& call, std::size_t argument);
+  void look_at_written();
+  bool evaluates(NodeId options);
+
   // facts_lint.cc
   std::string_view last_name(NodeId n) const;
   void look_at_comparison(NodeId n);
@@ -67,6 +73,8 @@ class Walk {
   std::vector<NodeId> csrf_;
   std::uint32_t method_override_ = 0;  // where the last one is
   std::unordered_map<std::string, int> uses_;
+  std::set<std::string> written_;  // files the program writes
+  std::vector<std::pair<std::string, NodeId>> loaded_;  // what it loads as code
   std::optional<bool> only_computes_;
   std::unordered_set<std::string_view> declared_;  // names, once they are asked for
   int nesting_;
