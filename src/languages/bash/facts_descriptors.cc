@@ -54,7 +54,8 @@ std::optional<Field> Analyser::text_behind(const ShellRedirect& r) {
 // /dev/fd/3, /proc/self/fd/3, /proc/$$/fd/3. nullopt: another path, or standard input.
 std::optional<Field> Analyser::descriptor(const Field& path) {
   std::size_t at = path.text.rfind("/fd/");
-  if (at == std::string::npos || path.process != kNoShell || !(path.text.starts_with("/dev/") || path.text.starts_with("/proc/")))
+  if (at == std::string::npos || path.process != kNoShell ||
+      !(path.text.starts_with("/dev/") || path.text.starts_with("/proc/")))
     return std::nullopt;
   std::string number = path.text.substr(at + 4);
   if (number == "0") return std::nullopt;
@@ -90,7 +91,8 @@ void Analyser::history(const std::string& name, Args words, const Call& c) {
   if (name == "history") {
     if (words.size() < 2) return;
     const std::string& w = words[1].text;
-    if (w.starts_with("-c") || w.starts_with("-d") || w.starts_with("-w")) construct("history-tampering", joined(words), c);
+    if (w.starts_with("-c") || w.starts_with("-d") || w.starts_with("-w"))
+      construct("history-tampering", joined(words), c);
     if (w != "-s") return;
     Field line;
     for (i = 2; i < words.size(); ++i) {

@@ -1,5 +1,5 @@
-// Bash expands what stands in a subscript wherever it takes a text for arithmetic or for the name of a variable: a value
-// such as a[$(rm f)] runs rm in (( )), $(( )), let, [[ -v ]], [[ x -eq y ]], declare -i, printf -v, read, unset,
+// Bash expands what stands in a subscript wherever it takes a text for arithmetic or for the name of a variable: a
+// value such as a[$(rm f)] runs rm in (( )), $(( )), let, [[ -v ]], [[ x -eq y ]], declare -i, printf -v, read, unset,
 // ${v:from:length} and each index of an array. In arithmetic a bare name stands for its value, and so on.
 #include "base/strings.h"
 #include "languages/bash/facts_analyser.h"

@@ -7,17 +7,54 @@ namespace hotcell::bash {
 namespace {
 
 TEST(BashSubscripts, EveryContextThatComputesRunsThem) {
-  for (const char* context :
-       {"((x))", "echo $((x))", "echo $[x]", "(( \"x\" ))", "(( y = x ))", "echo $((1 ? x : 0))", "let x", "let y=x",
-        "for ((i=x;i<0;)); do :; done", "declare -i y=x", "declare -i y; y=x", "typeset -i z; z+=x",
-        "f() { local -i y=$x; }; f", "[[ x -eq 0 ]]", "[[ \"$x\" -eq 0 ]]", "[[ 0 -lt $x ]]", "[[ -v $x ]]",
-        "test -v \"$x\"", "[ -v \"$x\" ]", "printf -v \"$x\" 1", "printf -v\"$x\" 1", "read \"$x\" <<< 1",
-        "a=(1); unset \"$x\"", "b[x]=1", "b[$x]=1", "b=([x]=1)", "b=([$x]=1)", "echo ${b[x]}", "b=(1); echo ${#b[x]}",
-        "v=abc; echo ${v:x}", "v=abc; echo ${v:0:x}", "v=abc; echo ${v:$x:1}", "set -- a b; echo ${@:x}",
-        "true & wait -p \"$x\" -n $!", "true & wait -n -p \"$x\"", "declare \"$x=1\"", "echo ${!x}",
-        "declare -n r=$x; r=1", "RANDOM=$x", "OPTIND=$x", "case $((x)) in *) ;; esac", "cat <<E\n$((x))\nE",
-        "while false; do :; done <<E\n$((x))\nE", "y=x; z=y; ((z))", "declare -n r=x; ((r))", "c[1]=$x; ((c[1]))",
-        "declare -i d; d=(\"$x\")", "declare -i y; read y <<< \"$x\""})
+  for (const char* context : {"((x))",
+                              "echo $((x))",
+                              "echo $[x]",
+                              "(( \"x\" ))",
+                              "(( y = x ))",
+                              "echo $((1 ? x : 0))",
+                              "let x",
+                              "let y=x",
+                              "for ((i=x;i<0;)); do :; done",
+                              "declare -i y=x",
+                              "declare -i y; y=x",
+                              "typeset -i z; z+=x",
+                              "f() { local -i y=$x; }; f",
+                              "[[ x -eq 0 ]]",
+                              "[[ \"$x\" -eq 0 ]]",
+                              "[[ 0 -lt $x ]]",
+                              "[[ -v $x ]]",
+                              "test -v \"$x\"",
+                              "[ -v \"$x\" ]",
+                              "printf -v \"$x\" 1",
+                              "printf -v\"$x\" 1",
+                              "read \"$x\" <<< 1",
+                              "a=(1); unset \"$x\"",
+                              "b[x]=1",
+                              "b[$x]=1",
+                              "b=([x]=1)",
+                              "b=([$x]=1)",
+                              "echo ${b[x]}",
+                              "b=(1); echo ${#b[x]}",
+                              "v=abc; echo ${v:x}",
+                              "v=abc; echo ${v:0:x}",
+                              "v=abc; echo ${v:$x:1}",
+                              "set -- a b; echo ${@:x}",
+                              "true & wait -p \"$x\" -n $!",
+                              "true & wait -n -p \"$x\"",
+                              "declare \"$x=1\"",
+                              "echo ${!x}",
+                              "declare -n r=$x; r=1",
+                              "RANDOM=$x",
+                              "OPTIND=$x",
+                              "case $((x)) in *) ;; esac",
+                              "cat <<E\n$((x))\nE",
+                              "while false; do :; done <<E\n$((x))\nE",
+                              "y=x; z=y; ((z))",
+                              "declare -n r=x; ((r))",
+                              "c[1]=$x; ((c[1]))",
+                              "declare -i d; d=(\"$x\")",
+                              "declare -i y; read y <<< \"$x\""})
     for (const char* value : {"x='a['; x+='$(echo hit >&2)]'", "p='a['; q='`echo hit >&2`]'; x=$p; x+=$q"}) {
       const std::string script = std::string(value) + "; " + context;
       auto found = judged(script);
@@ -26,10 +63,10 @@ TEST(BashSubscripts, EveryContextThatComputesRunsThem) {
 }
 
 TEST(BashSubscripts, EverySpellingOfTheCommandIsFound) {
-  for (const char* value :
-       {"a[$(echo hit >&2)]", "a[`echo hit >&2`]", "a[ $(echo hit >&2)]", "a[y[$(echo hit >&2)]]", "a[${z:-$(echo hit >&2)}]",
-        "a[\"$(echo hit >&2)\"]", "a[0+$(echo hit >&2)0]", "1+a[$(echo hit >&2)]", "a[$((b[$(echo hit >&2)]))]",
-        "a[$[b[$(echo hit >&2)]]]", "a[${z[$(echo hit >&2)]}]", "a[$z$(echo hit >&2)]", "1 + a[ `echo hit >&2` ]"})
+  for (const char* value : {"a[$(echo hit >&2)]", "a[`echo hit >&2`]", "a[ $(echo hit >&2)]", "a[y[$(echo hit >&2)]]",
+                            "a[${z:-$(echo hit >&2)}]", "a[\"$(echo hit >&2)\"]", "a[0+$(echo hit >&2)0]",
+                            "1+a[$(echo hit >&2)]", "a[$((b[$(echo hit >&2)]))]", "a[$[b[$(echo hit >&2)]]]",
+                            "a[${z[$(echo hit >&2)]}]", "a[$z$(echo hit >&2)]", "1 + a[ `echo hit >&2` ]"})
     for (const char* context : {"echo $((x))", "[[ x -gt 1 ]]", "let y=x"}) {
       const std::string script = "x='" + std::string(value) + "'; " + context;
       auto found = judged(script);
@@ -41,8 +78,10 @@ TEST(BashSubscripts, EverySpellingOfTheCommandIsFound) {
 
 TEST(BashSubscripts, OrdinaryTextsAndArithmeticAreLeftAlone) {
   for (const char* script :
-       {"a=(1 2 3); i=1; echo $((a[i] + a[$i])) ${a[i]} ${a[$((i + 1))]}", "declare -A m; m[x]=1; k=x; ((m[$k]++)); unset 'm[x]'",
-        "declare -A m; for w in a b; do (( m[$w] += 1 )); [[ -v m[$w] ]] && echo $w; done", "re='^[$(]'; [[ $1 =~ $re ]]",
+       {"a=(1 2 3); i=1; echo $((a[i] + a[$i])) ${a[i]} ${a[$((i + 1))]}",
+        "declare -A m; m[x]=1; k=x; ((m[$k]++)); unset 'm[x]'",
+        "declare -A m; for w in a b; do (( m[$w] += 1 )); [[ -v m[$w] ]] && echo $w; done",
+        "re='^[$(]'; [[ $1 =~ $re ]]",
         "n=$(wc -l < f); for ((i = 0; i < n; i++)); do echo \"line[$(printf %d \"$i\")]\"; done",
         "echo 'a[$(date)]'; msg='use x [$(date)] here'; echo \"$msg\"", "[[ 'a[$(x)]' == \"$y\" ]]",
         "x='a[\\$(date)]'; echo \"$x\"", "v=abc; echo ${v:0:1} ${v: -1}; read -r -p 'a[$(date)]' y",

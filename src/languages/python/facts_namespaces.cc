@@ -72,7 +72,8 @@ void Analyser::namespace_handed_on(NodeId n) {
         for (const Value& f : eval(t_.field(call, "function"))) {
           if (f.is(Kind::kName) && only_looks(f.text)) return;
           if (f.is(Kind::kObject) && f.text == "operator.itemgetter") return;
-          if (f.is(Kind::kName) && (f.text == "operator.getitem" || (copies_namespace(f.text) && !namespace_of(call).empty())))
+          if (f.is(Kind::kName) &&
+              (f.text == "operator.getitem" || (copies_namespace(f.text) && !namespace_of(call).empty())))
             return;
         }
         return construct("dynamic-attribute", module, n);
@@ -102,8 +103,8 @@ bool Analyser::meets_getattr(NodeId n) {
 
 // pickle.loads(pickle.dumps(x)): a copy, of what the program has itself.
 bool Analyser::reads_own_pickle(std::string_view function, const Arguments& a) {
-  if (!among(function, {"pickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads"}) || t_.kind(a.at(0)) != K::kCall ||
-      a.splat)
+  if (!among(function, {"pickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads"}) ||
+      t_.kind(a.at(0)) != K::kCall || a.splat)
     return false;
   // Who puts another function in the place of dumps says so in one of these ways.
   NameId dumps = s_.find_name("dumps");
