@@ -200,7 +200,8 @@ TEST_F(Commands, AVerbRefusesTheOptionsOfOthers) {
   EXPECT_EQ(hotcell({"proxy", "log", "--limit", "3", "--json", "--state", state}).code, 0);
   EXPECT_EQ(hotcell({"proxy", "stats", "--json", "--state", state}).code, 0);
   EXPECT_EQ(hotcell({"profile", "show", "strict", "--seccomp", "oci"}).code, 0);
-  EXPECT_EQ(hotcell({"config", "show", "--origin", "--json"}).code, 0);
+  write_text(dir.path() + "/config.yaml", "state_dir: " + state + "\n");
+  EXPECT_EQ(hotcell({"config", "show", "--origin", "--json", "--config", dir.path() + "/config.yaml"}).code, 0);
 }
 
 TEST_F(Commands, TheDaemonTakesNoWords) {
