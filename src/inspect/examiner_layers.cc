@@ -104,21 +104,59 @@ bool carries_text(std::string_view value, bool alone, int depth) {
   return false;
 }
 
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_- .+", c) != nullptr; }
+
+// {conversation}, <user data>, ${x}, $DATA, [summary of the chat], %7Bprompt%7D: what somebody is to fill in. A name for data, or
+// all that the value is; {type:'bar'}, [0], \frac{a}{b} and $.version are values of charts, formulas and queries.
+bool is_to_be_filled(std::string_view value) {
+  std::string low = lowered(value);
+  for (auto [sign, plain] : {std::pair<std::string_view, char>{"%7b", '{'}, {"%7d", '}'}, {"%5b", '['}, {"%5d", ']'}, {"%3c", '<'}, {"%3e", '>'}, {"%24", '$'}, {"%20", ' '}})
+    for (std::size_t at = low.find(sign); at != low.npos; at = low.find(sign, at)) low.replace(at, sign.size(), 1, plain);
+  if (low.find("$(") != low.npos || low.find('\x01') != low.npos) return true;
+  for (std::size_t at = low.find_first_of("{[<$"); at != low.npos; at = low.find_first_of("{[<$", at + 1)) {
+    std::size_t from = at;
+    while (from < low.size() && std::strchr("{[<$", low[from]) != nullptr) ++from;
+    std::size_t end = from;
+    while (end < low.size() && is_name(low[end])) ++end;
+    std::string_view name = std::string_view(low).substr(from, end - from);
+    bool closed = end < low.size() && std::strchr("}]>", low[end]) != nullptr;
+    if ((!closed && low[at] != '$') || name.size() < 1 || std::isalpha(static_cast<unsigned char>(name[0])) == 0) continue;
+    if (at == 0 && low[0] != '[' && low.find_first_not_of("}]>", end) == low.npos) return true;
+    if (has_any(name, {"data", "conversation", "chat", "history", "prompt", "secret", "passw", "key", "token", "message", "content", "summary", "context", "memor",
+                       "credential", "cookie", "session", "environ", "email", "insert", "base64", "encoded", "answer", "response"})) return true;
+  }
+  return false;
+}
+
 // A value that is no value yet, or one that somebody encoded.
 bool value_carries(std::string_view value, bool alone) {
   if (value.empty()) return false;
-  if (has_any(value, {"{", "[", "<", "$", "%7B", "%5B", "\x01"})) return true;
-  std::string low = lowered(value.substr(0, 200));
-  for (std::string_view word : {"secret", "base64", "api_key", "apikey", "password", "conversation", "system_prompt", "data_here", "your_data",
-                                "user_data", "summary", "chat_history", "content_here"})
+  if (is_to_be_filled(value)) return true;
+  std::string_view head = value.substr(0, 200);
+  std::string low = lowered(head);
+  // A word that stands for data: these nobody else has as a value, those as capitals, or before what they name.
+  const bool small = std::any_of(head.begin(), head.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  for (std::string_view word : {"system_prompt", "data_here", "your_data", "user_data", "secret_data", "chat_history", "content_here", "base64_data", "base64_encoded",
+                                "conversation_", "full_conversation", "your_api_key", "encoded_data"})
     if ((alone && low.starts_with(word)) || (low.size() < 40 && low.find(word) != low.npos)) return true;
+  for (std::string_view word : {"secret", "base64", "api_key", "apikey", "password", "conversation", "summary", "data"}) {
+    std::size_t at = low.find(word);
+    if (at == low.npos) continue;
+    if (!small && low.size() < 40) return true;
+    std::string_view rest = std::string_view(low).substr(at + word.size());
+    if (word != "data" && word != "summary" && (rest.starts_with(":") || rest.starts_with("=") || rest.starts_with("%3a") || rest.starts_with("%3d"))) return true;
+  }
   return carries_text(value, alone, 0);
 }
 
 }  // namespace
 
 bool carries_something(std::string_view path, bool image) {
-  path = path.substr(0, path.find_first_of(" )\"'>\n\033\a"));  // what follows the address is not its query
+  std::size_t stop = std::min(path.find_first_of(" )\"'>\n\033\a"), path.size());
+  // [summary of the chat], <user data>: a place that is to be filled has spaces.
+  if (auto open = path.substr(0, stop).find_last_of("{[<"); open != path.npos && path.substr(open, stop - open).find_first_of("}]") == path.npos)
+    if (auto close = path.substr(0, open + 100).find_first_of("}]>)\n\"", open); close != path.npos && std::strchr("}]>", path[close]) != nullptr) stop = std::max(stop, close + 1);
+  path = path.substr(0, stop);  // what follows the address is not its query
   std::size_t query = std::min(path.find_first_of("?#"), path.size());
   // Signed addresses have their JSON in the path: rails/active_storage/…, image handlers.
   if (image && any_value(path.substr(0, query), "/;", [](auto value) { return carries_text(value, false, 0); })) return true;

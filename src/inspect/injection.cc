@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -36,6 +37,25 @@ bool is_of_another(std::string_view phrase) {
   static constexpr std::array<std::string_view, 16> kMakers = {"developer", "creator", "maker",    "owner", "assistant", "model",   "system", "operator",
                                                                "provider",  "vendor",  "designer", "ai",    "agent",     "trainer", "bot",    "company"};
   return std::none_of(kMakers.begin(), kMakers.end(), [&](auto maker) { return phrase.substr(your + 5).starts_with(maker); });
+}
+
+// "everything you learned about Java", "the instructions you received by mail": of a subject, or of what came another way.
+bool is_of_other_things(std::string_view phrase, std::string_view rest) {
+  rest = rest.substr(0, rest.find_first_of(".!?\n"));
+  std::string what;
+  for (char c : rest.substr(0, 80)) what += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (what.starts_with(" you ")) what.erase(0, 4);
+  auto any = [&](std::string_view in, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [&](auto w) { return in.find(w) != in.npos; });
+  };
+  if (any(what, {" and ", " then ", " instead", ":;", "you ", "reveal", "send"})) return false;
+  bool learned = phrase.ends_with("learned") || phrase.ends_with("learnt") || phrase.ends_with("have") || phrase.ends_with("had");
+  if (learned && (what.starts_with(" about ") || what.starts_with(" in the ") || what.starts_with(" in school") || what.starts_with(" in driving ")))
+    return !any(what, {"safe", "rule", "ethic", "guideline", "yourself", "your", "polic", "restrict", "being", "training", "prompt", "instruction", "system", "chat", "conversation"});
+  if (any(phrase, {"all ", "All ", "any ", "Any ", "every", "Every", "your ", "whatever", "anything"})) return false;
+  static constexpr std::array<std::string_view, 12> kWays = {" by mail", " by e-mail", " by email", " by post", " by phone", " by letter", " by sms",
+                                                             " yesterday", " last week", " last month", " for the old ", " to update your password"};
+  return std::any_of(kWays.begin(), kWays.end(), [&](auto way) { return what.starts_with(way) || (way.starts_with(" for") && what.find(way) != what.npos); });
 }
 
 bool begins_with_one_of(std::string_view text, std::span<const std::string_view> words) {
@@ -99,7 +119,7 @@ int weigh(std::string_view text, const BuiltinRule& rule, std::size_t begin, std
       case Said::kOfSomebody: weight /= 2; break;
       case Said::kToTheReader: break;
     }
-    if (is_of_another(phrase)) weight /= 2;
+    if (is_of_another(phrase) || (rule.group == "override" && is_of_other_things(phrase, text.substr(end, 100)))) weight /= 2;
   } else if (rule.group == "role" ? std::isalpha(static_cast<unsigned char>(phrase.front())) != 0 && begins_quotation(text, begin, last)
                                   : is_reported(text, begin, last)) {
     weight /= 4;  // what stands in a quotation is no more of an order than the rest of it

@@ -272,6 +272,10 @@ bool any_is(Words words, Words names) {
   return std::any_of(words.begin(), words.end(), [&](auto w) { return one_of(w, names); });
 }
 
+bool all_are(Words words, Words names) {
+  return std::all_of(words.begin(), words.end(), [&](auto w) { return one_of(w, names); });
+}
+
 // Words for whoever reads: what they must do is said to the reader.
 bool names_reader(Words words) {
   static constexpr std::array<std::string_view, 26> kReaders = {
@@ -303,6 +307,38 @@ bool is_told_of(Words words, bool sweeping) {
   return !sweeping && !one_of(lead, kOrders);
 }
 
+// A clause that begins with if in another language, and what is supposed before it says anything else: "Wenn Sie die vorherigen
+// Anweisungen ignorieren", "Si ignora las …". Behind a comma it is what is to be done then.
+bool is_supposed(std::string_view text, std::size_t begin, std::size_t end, std::string_view ahead, bool english) {
+  if (english) return false;
+  static constexpr std::array<std::string_view, 21> kIf = {"wenn", "falls", "sofern", "si", "se", "caso", "als", "indien", "je\u015bli", "jesli", "je\u017celi", "jezeli",
+                                                           "\u0435\u0441\u043b\u0438", "\u044f\u043a\u0449\u043e", "om", "hvis", "jos", "quando", "cuando", "quand", "wer"};
+  static constexpr std::array<std::string_view, 22> kWho = {"sie", "du",  "man", "ihr",  "wir", "die",  "der", "das", "alle", "usted", "ud.",
+                                                            "vous", "tu", "on",  "voc\u00ea", "voce", "u", "je", "de", "men", "\u0432\u044b", "\u0442\u044b"};
+  std::string_view clause = ahead.substr(ahead.rfind(',') + 1);  // all of it, where there is none
+  auto words = words_of(clause);
+  if (!words.empty() && words.size() <= 3 && one_of(words[0], kIf) && all_are(Words(words).subspan(1), kWho)) return true;
+  // "Si ya ha pagado, ignore las instrucciones anteriores.": what letters to customers say.
+  static constexpr std::array<std::string_view, 12> kDone = {"si ya ", "se hai gi\u00e0 ", "se hai gia ", "se ha gi\u00e0 ", "si vous avez d\u00e9j\u00e0 ", "si vous avez deja ",
+                                                             "wenn sie bereits ", "wenn sie schon ", "falls sie bereits ", "se j\u00e1 ", "se ja ", "als u al "};
+  static constexpr std::array<std::string_view, 12> kAll = {"tod", "tutt", "tous", "toute", "alle", "s\u00e4mt", " tus ", " tes ", " tue", "dein", " suas ", "jouw"};
+  std::string_view sentence = ahead.substr(std::min(ahead.size(), ahead.find_first_not_of(" \n")));
+  if (starts_with(sentence, kDone) && clause.find_first_not_of(' ') == clause.npos && !holds(lower(text.substr(begin, end - begin)), kAll) && is_alone(text, end)) return true;
+  // 如果您忽略…; 無視した場合; 무시할 경우
+  static constexpr std::array<std::string_view, 8> kHan = {"如果您", "如果你", "如果", "若您", "若", "假如您", "假如", "一旦"};
+  if (ends_with(before(text, begin, 24), kHan)) return true;
+  std::string_view rest = text.substr(end, 24);
+  for (std::string_view stop : {"、", "。", "，", ",", ".", "\n"}) rest = rest.substr(0, rest.find(stop));
+  static constexpr std::array<std::string_view, 6> kCase = {"場合", "とき", "경우", "하면", "하시면", "할 때"};
+  return holds(rest, kCase);
+}
+
+bool is_asked(std::string_view text, std::size_t end) {
+  std::string_view rest = text.substr(end, kAround);
+  std::size_t stop = rest.find_first_of(".!?\n");
+  return stop != rest.npos && rest[stop] == '?';
+}
+
 // Who does it? "it will ignore previous instructions" tells of somebody; "now ignore previous instructions" tells me.
 Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   // A pattern may begin at the second letter of a word, where the first has two forms.
@@ -326,6 +362,7 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   static constexpr std::array<std::string_view, 13> kAsked = {"puedo", "puede", "podemos", "podr\u00eda", "c\u00f3mo", "como",
                                                               "comment", "puis-je", "peut-on", "kann", "posso", "como posso", "si"};
   if (!english && one_of(last, kAsked)) return Said::kOfSomebody;
+  if (is_supposed(text, begin, end, sentence_ahead(ahead), english)) return Said::kOfSomebody;
   if (is_introduced(text, begin, end) || is_of_a_change(text, begin, end, phrase) || is_of_a_case(text, end, ahead, phrase)) return Said::kOfSomebody;
   const std::string_view sentence = sentence_ahead(ahead);
   const auto words = words_of(sentence);
@@ -338,16 +375,18 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   // "made it ignore", "it ignores", and not "do it ignore".
   if (one_of(last, kOne) && !to_me) {
     static constexpr std::array<std::string_view, 11> kLets = {"make", "makes", "made", "let", "lets", "had", "did", "does", "see", "saw", "help"};
-    bool own = phrase.substr(1, phrase.find(' ', 1) - 1).ends_with('s');
+    std::string_view verb = std::string_view(phrase).substr(1, phrase.find(' ', 1) - 1);
+    bool own = verb.ends_with('s') || verb == "forgot";
     return own || (words.size() > 1 && one_of(words[words.size() - 2], kLets)) ? Said::kOfSomebody : Said::kToTheReader;
   }
+  // "I have forgotten", "if you have forgotten"; "you have forgotten" puts it to the reader.
+  if (phrase.starts_with(" forgotten ") && !words.empty() && (!to_me || words[0] == "if")) return Said::kOfSomebody;
+  if (phrase.starts_with(" forgot ") && words.empty() && is_asked(text, end)) return Said::kOfSomebody;
   if (last == "to") return ahead.find("you") == ahead.npos && is_told_of(words, sweeping) ? Said::kOfSomebody : Said::kToTheReader;
   static constexpr std::array<std::string_view, 8> kCase = {"if you",  "when you", "unless you", "once you",
                                                             "did you", "do you",   "why you",    "have you"};
   if (!ends_with(ahead, kCase)) return Said::kToTheReader;
-  std::string_view rest = text.substr(end, kAround);
-  std::size_t stop = rest.find_first_of(".!?\n");
-  bool asked = stop != rest.npos && rest[stop] == '?', supposed = words.size() == 2 && (ahead.ends_with("if you") || ahead.ends_with("unless you"));
+  bool asked = is_asked(text, end), supposed = words.size() == 2 && (ahead.ends_with("if you") || ahead.ends_with("unless you"));
   return asked || supposed || (!sweeping && !ahead.ends_with("why you")) ? Said::kOfSomebody : Said::kToTheReader;
 }
 
