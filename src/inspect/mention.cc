@@ -193,12 +193,27 @@ bool is_sweeping(std::string_view phrase) {
   return holds(phrase, kWords);
 }
 
+// The words of the sentence before a phrase.
+std::vector<std::string_view> words_of(std::string_view ahead) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < ahead.size();) {
+    std::size_t stop = std::min(ahead.find_first_of(" \n\t(", at), ahead.size());
+    if (stop > at) words.push_back(ahead.substr(at, stop - at));
+    at = stop + 1;
+  }
+  return words;
+}
+
 // "do not ignore", "no ignore", "Не забудьте", "不要忽略", "vergiss nicht", "忘れないで". A word of another language denies nothing.
 bool is_denied(std::string_view text, std::size_t begin, std::size_t end, std::string_view ahead, std::string_view last, bool english) {
   static constexpr std::array<std::string_view, 11> kNot = {"not", "never", "don't", "cannot", "can't", "won't", "didn't", "doesn't", "without",
                                                             "shouldn't", "don\xE2\x80\x99t"};
-  // "Why not …?" proposes it.
-  if (one_of(last, kNot)) return !ahead.ends_with("why not") && !ahead.ends_with("why don't") && !ahead.ends_with("or not");
+  if (one_of(last, kNot)) {
+    // "Why not …?" proposes it, "if not …" comes to it, and two of them deny nothing.
+    static constexpr std::array<std::string_view, 4> kNone = {"why not", "why don't", "or not", "if not"};
+    auto words = words_of(ahead);
+    return !ends_with(ahead, kNone) && !(words.size() > 1 && one_of(words[words.size() - 2], kNot));
+  }
   if (english) return false;
   static constexpr std::array<std::string_view, 15> kOthers = {"no", "non", "nao", "n\u00e3o", "ne", "nicht", "nie", "niemals", "niet", "\u043d\u0435",
                                                                "\u041d\u0435", "\u0644\u0627", "nunca", "jamais", "nooit"};
@@ -255,17 +270,6 @@ bool is_of_a_case(std::string_view text, std::size_t end, std::string_view ahead
   static constexpr std::array<std::string_view, 14> kCases = {" have used", " used ", " already", " have already", " run ", " are running", " are using", "'re using",
                                                               " are upgrading", "'re upgrading", " upgraded", " have installed", " installed ", " bought "};
   return starts_with(ahead.substr(at + 6), kCases) && !is_sweeping(phrase) && is_alone(text, end);
-}
-
-// The words of the sentence before a phrase.
-std::vector<std::string_view> words_of(std::string_view ahead) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < ahead.size();) {
-    std::size_t stop = std::min(ahead.find_first_of(" \n\t(", at), ahead.size());
-    if (stop > at) words.push_back(ahead.substr(at, stop - at));
-    at = stop + 1;
-  }
-  return words;
 }
 
 bool any_is(Words words, Words names) {
@@ -371,10 +375,13 @@ Said by_sentence(std::string_view text, std::size_t begin, std::size_t end) {
   static constexpr std::array<std::string_view, 11> kOthers = {"would", "could", "may", "might", "they", "which", "who", "we", "i", "that", "can"};
   static constexpr std::array<std::string_view, 3> kOne = {"it", "he", "she"};
   if (one_of(last, kDuty)) return to_me || (sweeping && names_reader(words)) ? Said::kToTheReader : Said::kOfSomebody;
+  // "May ignore …", "that ignore …": somebody must be named who does.
+  static constexpr std::array<std::string_view, 4> kThemselves = {"they", "who", "we", "i"};
+  if (one_of(last, kOthers) && words.size() < 2 && !one_of(last, kThemselves)) return Said::kToTheReader;
   if (one_of(last, kOthers)) return to_me ? Said::kToTheReader : Said::kOfSomebody;
   // "made it ignore", "it ignores", and not "do it ignore".
   if (one_of(last, kOne) && !to_me) {
-    static constexpr std::array<std::string_view, 11> kLets = {"make", "makes", "made", "let", "lets", "had", "did", "does", "see", "saw", "help"};
+    static constexpr std::array<std::string_view, 7> kLets = {"makes", "made", "lets", "had", "did", "does", "saw"};
     std::string_view verb = std::string_view(phrase).substr(1, phrase.find(' ', 1) - 1);
     bool own = verb.ends_with('s') || verb == "forgot";
     return own || (words.size() > 1 && one_of(words[words.size() - 2], kLets)) ? Said::kOfSomebody : Said::kToTheReader;
