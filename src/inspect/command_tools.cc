@@ -470,6 +470,17 @@ std::vector<Reach> reaches_of(const Words& words, bool piped) {
   return p == nullptr ? std::vector<Reach>{} : p->reaches(words, piped);
 }
 
+bool has_secret_variable(std::string_view w) {
+  for (std::size_t at = w.find('$'); at != w.npos; at = w.find('$', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < w.size() && (std::isalnum(static_cast<unsigned char>(w[end])) != 0 || w[end] == '_')) ++end;
+    std::string_view name = w.substr(at + 1, end - at - 1);
+    for (std::string_view part : {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"})
+      if (name.find(part) != name.npos) return true;
+  }
+  return false;
+}
+
 std::vector<Reach> data_addresses(const Words& words) {
   // These print, keep or compare what they are given.
   static constexpr std::string_view kLocal[] = {
@@ -488,7 +499,7 @@ std::vector<Reach> data_addresses(const Words& words) {
     Address a = address_of(address);
     Reach reach = to_address(address, false);
     // https://host/v$VERSION is no data, whoever asks for it.
-    bool data = carries_data(a.host) || a.path.find('\x01') != a.path.npos || (reach.sends && !reach.plain) || carries_something(a.path, false);
+    bool data = carries_data(a.host) || has_secret_variable(a.path) || a.path.find('\x01') != a.path.npos || (reach.sends && !reach.plain) || carries_something(a.path, false);
     reach.sends = reach.sends || data;
     if (data || is_drop(a.host)) out.push_back(std::move(reach));
   }

@@ -20,6 +20,8 @@ using Words = std::vector<std::string>;
 // `words[0]` is the program without its folder; unknown programs reach nothing. `piped`: something is written to its input.
 std::vector<Reach> reaches_of(const Words& words, bool piped);
 bool reaches_network(std::string_view program);
+// $AWS_SECRET_ACCESS_KEY, $TOKEN
+bool has_secret_variable(std::string_view word);
 // Of a program that nobody knows: the addresses among its words that carry data, or lead to where anybody reads what is left.
 std::vector<Reach> data_addresses(const Words& words);
 // Whose words are addresses: xargs curl. What xargs git add is given are files.

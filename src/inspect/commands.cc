@@ -182,9 +182,12 @@ class Walk {
     if (words[0] == "alias") {
       for (std::size_t i = 1; i < words.size(); ++i)
         if (auto equals = words[i].find('='); equals != std::string::npos && equals > 0) names_[words[i].substr(0, equals)] = words[i].substr(equals + 1);
-    } else if (words[0] == "cp" || words[0] == "ln" || words[0] == "mv") {
+    } else if (words[0] == "hash" && words.size() > 3 && words[1] == "-p") {
+      names_[words[3]] = std::string(file_of(words[2]));
+    } else if (words[0] == "cp" || words[0] == "ln" || words[0] == "mv" || words[0] == "install") {
       Words operands;
       std::copy_if(words.begin() + 1, words.end(), std::back_inserter(operands), [](const auto& w) { return !w.starts_with('-'); });
+      if (words[0] == "install" && operands.size() == 3) operands.erase(operands.begin());  // -m 755
       if (operands.size() != 2) return;
       std::string_view from = file_of(operands[0]), to = file_of(operands[1]);
       if (reaches_network(from) && !to.empty()) names_[std::string(to)] = std::string(from);
@@ -230,17 +233,6 @@ class Walk {
     static constexpr std::array<std::string_view, 13> kFlags = {"-i", "-o", "--key", "--cert", "--cacert", "-E", "--private-key", "-e",
                                                                 "--rsh", "--certificate", "--netrc-file", "-CAfile", "-S"};
     return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
-  }
-
-  static bool has_secret_variable(std::string_view w) {
-    for (std::size_t at = w.find('$'); at != w.npos; at = w.find('$', at + 1)) {
-      std::size_t end = at + 1;
-      while (end < w.size() && (std::isalnum(static_cast<unsigned char>(w[end])) != 0 || w[end] == '_')) ++end;
-      std::string_view name = w.substr(at + 1, end - at - 1);
-      for (std::string_view part : {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"})
-        if (name.find(part) != name.npos) return true;
-    }
-    return false;
   }
 
   void redirects(const ShellScript& s, const ShellNode& node, const Variables& variables, bool sensitive,
@@ -559,16 +551,16 @@ class Walk {
   // echo <base64> | base64 -d | sh
   void decoded_pipe(const ShellScript& s, ShellId n, const Variables& variables, const Words& words, int depth,
                     std::pair<std::size_t, std::size_t> place) {
-    bool decodes = words[0] == "base64" || (words[0] == "openssl" && words.size() > 1) || words[0] == "xxd";
+    bool decodes = words[0] == "base64" || (words[0] == "openssl" && words.size() > 1) || words[0] == "xxd" || words[0] == "rev";
     ShellId parent = s.nodes[n].parent;
     if (!decodes || parent == kNoShell) return;
-    if (!pipelines_.decoded.insert({parent, words[0] == "xxd"}).second) return;
+    if (!pipelines_.decoded.insert({parent, words[0][0]}).second) return;
     for (ShellId k = parent; k < s.nodes[parent].after; ++k) {
       const ShellNode& other = s.nodes[k];
       if (other.kind != ShellNodeKind::kSimple || k == n) continue;
       for (ShellId i = 1; i < other.word_count; ++i) {
         std::string w = expand(s, other.words + i, variables);
-        auto decoded = words[0] == "xxd" ? decode_hex(w) : decode_base64(w);
+        auto decoded = words[0] == "xxd" ? decode_hex(w) : words[0] == "rev" ? std::optional(reversed(w)) : decode_base64(w);
         if (w.size() >= 12 && decoded) read(*decoded, depth + 1, place);
       }
     }
@@ -607,7 +599,7 @@ class Walk {
   // Of the script that is being read: what is to be found out once, however many commands a pipeline has.
   struct Pipelines {
     std::map<ShellId, ShellId> last_shell;
-    std::set<std::pair<ShellId, bool>> decoded;  // by xxd or by base64
+    std::set<std::pair<ShellId, char>> decoded;  // by which program: its first letter
   };
   Pipelines pipelines_;
   std::map<std::string, std::string, std::less<>> names_;  // what programs are called besides
