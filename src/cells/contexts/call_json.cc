@@ -25,6 +25,7 @@ std::string call_json(const CallResult& result) {
   w.begin_object();
   w.field("state", to_string(result.state));
   text("value", result.value);
+  w.field("value_truncated", result.value_cut);
   text("output", result.output);
   text("errors", result.errors);
   w.field("output_truncated", result.output_cut);

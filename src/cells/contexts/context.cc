@@ -205,7 +205,10 @@ void Context::settle(Running& running, const Frame& frame) {
     if (note->kind == "state") state = note->name;
     else if (note->kind == "error") r.error = note->bytes;
     else if (note->kind == "traceback") r.traceback = note->bytes;
-    else if (note->kind == "text" && note->name == "value.txt") r.value = note->bytes;
+    else if (note->kind == "text" && note->name == "value.txt") {
+      r.value = note->bytes;
+      r.value_cut = r.value_cut || r.value.starts_with("value.txt is left out: ");
+    } else if (note->kind == "cut") r.value_cut = true;
     else if (is_output_kind(note->kind)) add_rich(*note, together, r.rich);
     else if (note->kind == "exit") {
       r.exit_code = static_cast<int>(std::min<std::uint64_t>(parse_u64(note->bytes).value_or(1), 255));

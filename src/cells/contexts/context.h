@@ -49,6 +49,7 @@ struct CallResult {
   };
   State state = State::kGone;
   std::string value;                 // repr of the last expression; bash: nothing
+  bool value_cut = false;            // it is too long: a part of it, or a sentence that says so
   std::string output, errors;        // what the call wrote to stdout and stderr, as far as it was given their pipes
   bool output_cut = false;
   std::string error, traceback;      // "ValueError: x"; of kGone: what went wrong

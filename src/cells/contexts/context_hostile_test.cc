@@ -128,8 +128,11 @@ TEST_F(Hostile, FloodsAreBounded) {
   EXPECT_EQ(r.output.size(), 1u << 20);
   EXPECT_TRUE(r.output_cut);
   EXPECT_EQ(r.value, "'end'");
+  EXPECT_FALSE(r.value_cut);
   r = python.call("'y' * (20 << 20)");
   EXPECT_EQ(r.value, "value.txt is left out: it has 20971522 bytes; one may have 8 MiB");
+  EXPECT_TRUE(r.value_cut);
+  EXPECT_NE(call_json(r).find("\"value_truncated\":true"), std::string::npos) << call_json(r).substr(0, 300);
   r = python.call("raise ValueError('z' * (5 << 20))");
   EXPECT_LE(r.error.size(), 5000u);
   EXPECT_LE(r.traceback.size(), 140'000u);
@@ -138,6 +141,9 @@ TEST_F(Hostile, FloodsAreBounded) {
   EXPECT_EQ(r.output.size(), 1u << 20);
   EXPECT_TRUE(r.output_cut);
   EXPECT_EQ(r.value, "'end'");
+  EXPECT_FALSE(r.value_cut);
+  r = node.call("({[Symbol.for('nodejs.util.inspect.custom')]: () => 'y'.repeat(20 << 20)})");
+  EXPECT_TRUE(r.value_cut) << r.value.size();
   Interpreter bash("bash");
   r = bash.call("head -c 100000000 /dev/zero; echo end >&2");
   EXPECT_EQ(r.output.size(), 1u << 20);

@@ -270,7 +270,7 @@ TEST(ContextJson, HoldsAllOfIt) {
   r.rich = {{"png", "figure-1.png", "\x89PNG"}, {"html", "value.html", "<b>"}};
   r.duration = std::chrono::nanoseconds(7);
   EXPECT_EQ(call_json(r),
-            R"({"state":"error","value":"1","output_base64":"b3V0/w==","errors":"","output_truncated":false,"error":"E: x","traceback":"","exit_code":0,)"
+            R"({"state":"error","value":"1","value_truncated":false,"output_base64":"b3V0/w==","errors":"","output_truncated":false,"error":"E: x","traceback":"","exit_code":0,)"
             R"("timed_out":false,"rich":[{"type":"png","name":"figure-1.png","bytes":"iVBORw=="},{"type":"html","name":"value.html","text":"<b>"}],"duration":7})");
 }
 

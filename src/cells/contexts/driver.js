@@ -170,6 +170,7 @@
     }
     const text = attempt(() => util.inspect(value, { maxStringLength: 100_000, maxArrayLength: 1000, depth: 4 })) ?? '<a value that cannot be shown>';
     add(records, ['text', 'value.txt', bytesOf(cut(text, mostValue))]);
+    if (text.length > mostValue) add(records, ['cut', '-', bytesOf('')]);
   };
 
   let call = null, number = 0;

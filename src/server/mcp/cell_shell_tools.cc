@@ -27,7 +27,7 @@ constexpr std::string_view kCodeInput = R"({"type":"object","properties":{)" HOT
 },"required":["cell","code"],"additionalProperties":false})";
 constexpr std::string_view kCodeOutput = R"({"type":"object","properties":{
 "state":{"type":"string","enum":["ok","error","interrupted","timeout","gone"]},"value":{"type":"string"},"output":{"type":"string"},"errors":{"type":"string"},
-"error":{"type":"string"},"traceback":{"type":"string"},"output_truncated":{"type":"boolean"}},"required":["state"]})";
+"error":{"type":"string"},"traceback":{"type":"string"},"output_truncated":{"type":"boolean"},"value_truncated":{"type":"boolean"}},"required":["state"]})";
 
 std::string field(const cells::Told& told, const char* name) {
   auto it = told.fields.find(name);
