@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 
 #include "base/strings.h"
@@ -72,6 +74,7 @@ class Supervisor {
     if (launcher_.pid > 0) end_launcher(launcher_, launcher_socket_);
     if (strong_.pid > 0) end_launcher(strong_, strong_socket_);
     if (options_.end_cells) end_cells();
+    remove_names();
     notify("STOPPING=1");
     return exit_code_;
   }
@@ -209,6 +212,7 @@ class Supervisor {
           return;
         }
       listening_ = std::move(bound_);
+      remember_names();
     }
     bound_.clear();
     for (const auto& fd : listening_) {
@@ -216,6 +220,25 @@ class Supervisor {
       sys::send(control_.get(), std::string_view(&kListening, 1), std::span<const int>(&number, 1)).ignore("the next one gets it");
     }
     sys::send(control_.get(), cat(kListening, listening_.size())).ignore("it has gone");
+  }
+
+  // Of Unix sockets that were bound for us; systemd's are systemd's.
+  void remember_names() {
+    for (const auto& fd : listening_) {
+      sockaddr_un own{};
+      socklen_t size = sizeof own;
+      struct stat st {};
+      if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) < 0 || own.sun_family != AF_UNIX || own.sun_path[0] == 0) continue;
+      const std::string path(own.sun_path, ::strnlen(own.sun_path, sizeof own.sun_path));
+      if (::lstat(path.c_str(), &st) == 0 && S_ISSOCK(st.st_mode)) names_.push_back({path, st.st_dev, st.st_ino});
+    }
+  }
+  // While we still listen: nobody else can have bound that name meanwhile, unless somebody took ours away.
+  void remove_names() {
+    for (const auto& name : names_) {
+      struct stat st {};
+      if (::lstat(name.path.c_str(), &st) == 0 && st.st_dev == name.device && st.st_ino == name.inode) ::unlink(name.path.c_str());
+    }
   }
 
   Result<void> wait() {
@@ -447,6 +470,12 @@ class Supervisor {
   remote::ReaderPrograms readers_;
   sys::Fd null_, signals_, control_, launcher_socket_, strong_socket_, strong_said_, facts_folder_;
   std::vector<sys::Fd> listening_, bound_;
+  struct Name {
+    std::string path;
+    dev_t device;
+    ino_t inode;
+  };
+  std::vector<Name> names_;
   sys::Child launcher_, strong_, front_, fact_;
   std::string strong_backend_, strong_words_;   // which, and what the front is told of it
   std::string fact_name_;

@@ -115,6 +115,25 @@ TEST_F(UnixSocket, ItsOwnUserMayDoEverythingWithoutAKey) {
   EXPECT_EQ(send("GET", "/api/v1/keys").status, 401);
 }
 
+TEST_F(UnixSocket, ItsNameGoesWithTheDaemonUnlessItIsSomebodyElses) {
+  struct stat s {};
+  ASSERT_EQ(::stat(path_.c_str(), &s), 0);
+  end_daemon();
+  EXPECT_EQ(::stat(path_.c_str(), &s), -1) << "a name that nobody answers to";
+  start_daemon();
+  EXPECT_TRUE(ask(get("/api/v1/keys")).starts_with("HTTP/1.1 200 "));
+  // Another one has come in its place.
+  ASSERT_EQ(::unlink(path_.c_str()), 0);
+  int other = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
+  ASSERT_EQ(::bind(other, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  end_daemon();
+  EXPECT_EQ(::stat(path_.c_str(), &s), 0) << "it is not ours to take";
+  ::close(other);
+}
+
 TEST_F(UnixSocket, AnotherUserNeedsAKeyWhoeverItSaysItIs) {
   // Without root nobody can become somebody else but in name: the kernel's word is then that it is the server's own user.
   if (::geteuid() != 0) {
