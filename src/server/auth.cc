@@ -129,6 +129,9 @@ std::optional<Refusal> Authenticator::check_names(const Peer& peer, const HttpRe
     return refuse(400, "The target and the Host header name different hosts.", "bad_request");
   if (!host.empty() && !parse_host(host).ok())
     return refuse(400, "The Host is not a host name or address.", "bad_request");
+  // HTTP/1.0 alone comes as far as this without one.
+  if (!peer.unix_socket && host.empty())
+    return refuse(403, "The request does not say in a Host header which server it is for; with HTTP/1.0 one is needed here, too.", "host");
   // No browser speaks to a Unix socket, and there clients write anything into Host.
   if (!peer.unix_socket && !is_own_host(host))
     return refuse(403, "This server does not go by the name in the Host header; the key hosts of the configuration lists further ones.", "host");

@@ -139,6 +139,11 @@ TEST(Authenticator, OnlyOurOwnNamesAreOurs) {
   for (const char* host : {"localhost@evil.test", "localhost:80:80", "[::1", "local host", "localhost:99999", "a/b"})
     EXPECT_EQ(names(auth, {{"host", host}}), 400) << host;
   EXPECT_EQ(names(auth, {{"host", "localhost"}}, "evil.test"), 400);
+  // What only HTTP/1.0 can leave out goes by no name.
+  auto none = auth.check_names(local(), with({}), "");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->status, 403);
+  EXPECT_NE(none->message.find("HTTP/1.0"), std::string::npos) << none->message;
 }
 
 TEST(Authenticator, OriginsAreCheckedLikeHosts) {

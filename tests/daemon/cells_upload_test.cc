@@ -70,6 +70,17 @@ TEST_F(CellsUpload, AFolderOfManyMegabytesComesAsTar) {
   EXPECT_EQ(sh(id, "diff -r one again/one && echo same"), "same\n");
 }
 
+TEST_F(CellsUpload, WhatIsNoTarIsSaidToBeNone) {
+  const std::string id = make();
+  auto put = [&](const std::string& bytes) { return send("PUT", cell(id, "/files?path=/work"), bytes, {{"Content-Type", "application/x-tar"}}); };
+  auto garbage = put(std::string(2000, 'x'));
+  EXPECT_EQ(garbage.status, 400);
+  EXPECT_EQ(text_field(garbage.body, "message"), "what is to be unpacked is no tar archive, or a damaged one");
+  auto cut = put(std::string(100, 'x'));
+  EXPECT_EQ(cut.status, 400);
+  EXPECT_EQ(text_field(cut.body, "message"), "the archive ends too soon");
+}
+
 TEST_F(CellsUpload, MoreThanTheDiskIsRefusedAndTheOldFileStays) {
   const std::string id = make(R"({"limits":{"disk":"20M"}})");
   EXPECT_EQ(send("PUT", cell(id, "/files?path=f"), "old", kBytes).status, 204);

@@ -211,7 +211,10 @@ int unpack(const char* path, unsigned long long most) {
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return failed(path);
   if (tar_read(0, folder, most, 1'000'000, TarLinks::kAny, fault)) return 0;
-  dprintf(2, "%s: %s: %s\n", fault.name, fault.what, strerror(fault.err));
+  // Of the archive itself, not of an entry in it.
+  if (fault.name[0] == 0 && fault.err == EBADMSG) dprintf(2, "what is to be unpacked is no tar archive, or a damaged one\n");
+  else if (fault.name[0] == 0 && fault.err == EPIPE) dprintf(2, "%s\n", fault.what);
+  else dprintf(2, "%s: %s: %s\n", fault.name[0] == 0 ? "the archive" : fault.name, fault.what, strerror(fault.err));
   return 1;
 }
 

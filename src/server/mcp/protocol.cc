@@ -91,7 +91,7 @@ std::optional<RpcError> check_routing_headers(const Message& message, const Head
 std::optional<RpcError> read_id(const JsonValue& id, Message& out) {
   const std::string* text = id.string();
   if (text == nullptr && !id.is_integer())
-    return invalid_request(cat("id must be a string or a whole number, not ", id.kind()));
+    return invalid_request(cat("id must be a string or a whole number", id.number() ? " without a fraction, of at most 64 bits" : cat(", not ", id.kind())));
   if (text != nullptr && text->size() > kLongestId) return invalid_request("id is longer than 1024 bytes");
   out.id = json_text(id);
   return std::nullopt;

@@ -76,6 +76,12 @@ TEST(McpMessage, EveryBrokenMessageGetsItsOwnError) {
     ASSERT_NE(json.find("id"), nullptr);
     EXPECT_EQ(json_text(*json.find("id")), c.id) << c.text.substr(0, 100);
   }
+  // A number that is no id of ours is not refused for being one.
+  for (auto text : {R"({"jsonrpc":"2.0","id":1000000000000000000000000000000,"method":"ping"})", R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})"}) {
+    Scene scene;
+    auto told = scene.send(text);
+    EXPECT_EQ(answer(told).find("error")->text("message"), "id must be a string or a whole number without a fraction, of at most 64 bits") << text;
+  }
 }
 
 TEST(McpMessage, NotificationsAndAnswersOfTheClientAreTakenSilently) {
