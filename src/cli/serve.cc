@@ -16,6 +16,7 @@
 #include "cells/decisions/standard.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/open_browser.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/serve_options.h"
@@ -157,6 +158,13 @@ Result<int> serve(const Parsed& parsed, bool stdio) {
     if (!number || *number > 1023 || ::fcntl(static_cast<int>(*number), F_SETFD, FD_CLOEXEC) != 0)
       return make_error(ErrorCode::kInvalid, cat("--ready-fd: ", *fd, " is not an open descriptor"));
     options.ready_fd = static_cast<int>(*number);
+  }
+  sys::Fd opener;
+  if (parsed.has(Opt::kOpen)) {
+    if (options.ready_fd >= 0) return make_error(ErrorCode::kInvalid, "--open and --ready-fd: one of them, please");
+    if (!config.dashboard) return make_error(ErrorCode::kInvalid, "--open: the dashboard is switched off");
+    TRY_SET(opener, open_when_told());
+    options.ready_fd = opener.release();  // the supervisor closes it
   }
   auto code = daemon::supervise(options);
   if (!throw_away.empty()) {

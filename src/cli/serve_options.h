@@ -5,7 +5,7 @@
 
 namespace hotcell {
 
-// Files and variables as usual, `--config`, and every option that has a field; --ready-fd and --open have none.
+// Files and variables as usual, `--config`, and every option that has a field; --ready-fd and --open have none (serve.cc, open_browser.h).
 Result<server::ConfigSources> serve_sources(const Parsed& parsed);
 Result<server::Config> serve_config(const Parsed& parsed);
 

@@ -252,6 +252,51 @@ TEST_F(FrontSockets, NobodyConnectsToADaemonWhoseFrontHasNoWallsYet) {
   EXPECT_EQ(ended.code, 0) << ended.describe();
 }
 
+TEST_F(FrontSockets, TheDashboardIsOpenedOnceItIsThere) {
+  const std::string opened = folder + "/opened";
+  const std::string said = folder + "/said";
+  auto serve = [&](const std::string& path, std::vector<std::string> more) {
+    auto out = sys::open(said.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    sys::Spawn what;
+    what.program = "/usr/bin/env";
+    what.argv = {"env", "PATH=" + path, program_path(), "serve", "--open", "--listen", "127.0.0.1:0", "--state", folder + "/state"};
+    what.argv.insert(what.argv.end(), more.begin(), more.end());
+    what.fds = {out.value().get(), out.value().get(), out.value().get()};
+    front = sys::spawn(what).value();
+  };
+  auto words = [&] { return sys::read_file(said.c_str()).value_or(""); };
+  auto seen = [&] {
+    std::string text;
+    for (auto until = Clock::now() + 20s; text.empty() && Clock::now() < until; std::this_thread::sleep_for(10ms)) text = sys::read_file(opened.c_str()).value_or("");
+    return text;
+  };
+  fs::create_directory(folder + "/bin");
+  std::ofstream(folder + "/bin/xdg-open") << "#!/bin/sh\necho \"$1\" >" << opened << ".new && mv " << opened << ".new " << opened << "\n";
+  fs::permissions(folder + "/bin/xdg-open", fs::perms::owner_all);
+  serve(folder + "/bin:/usr/bin:/bin", {});
+  const std::string url = seen();
+  EXPECT_TRUE(url.starts_with("http://127.0.0.1:")) << url;
+  sys::signal_pidfd(front.pidfd.get(), SIGTERM).ignore("its end is looked at");
+  EXPECT_EQ(end_of_front(), 0);
+
+  fs::remove(opened);
+  serve(folder + "/bin:/usr/bin:/bin", {"--ready-fd", "1"});
+  EXPECT_EQ(end_of_front(), 125);
+  EXPECT_EQ(words(), "hotcell: --open and --ready-fd: one of them, please\n");
+  std::ofstream(folder + "/config.yaml") << "dashboard: false\n";
+  serve(folder + "/bin:/usr/bin:/bin", {"--config", folder + "/config.yaml"});
+  EXPECT_EQ(end_of_front(), 125);
+  EXPECT_EQ(words(), "hotcell: --open: the dashboard is switched off\n");
+
+  // No opener: that is said, and the daemon serves.
+  serve(folder + "/nothing", {});
+  for (auto until = Clock::now() + 20s; words().find("--open") == std::string::npos && Clock::now() < until;) std::this_thread::sleep_for(10ms);
+  sys::signal_pidfd(front.pidfd.get(), SIGTERM).ignore("its end is looked at");
+  EXPECT_EQ(end_of_front(), 0);
+  EXPECT_NE(words().find("hotcell: --open: xdg-open is not there (package xdg-utils); the dashboard is at http://127.0.0.1:"), std::string::npos) << words();
+  EXPECT_FALSE(fs::exists(opened));
+}
+
 TEST_F(FrontSockets, ThatCannotBeListenedOnEndTheDaemonWithTheReason) {
   const std::string said = folder + "/said";
   auto out = sys::open(said.c_str(), O_RDWR | O_CREAT, 0600);
