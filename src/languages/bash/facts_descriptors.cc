@@ -45,6 +45,7 @@ std::optional<Field> Analyser::text_behind(const ShellRedirect& r) {
   }
   if (r.op != ShellRedirectOp::kRead) return std::nullopt;
   Field f = expand_one(r.target);
+  if (auto behind = descriptor(f)) return behind;  // never a path of one, which would lead back here
   Field out = unknown({}, f.taint);
   out.process = f.process;
   out.origin = f.known ? cat("file ", f.text) : "";

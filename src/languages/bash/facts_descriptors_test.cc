@@ -62,6 +62,11 @@ TEST(BashBuiltins, CodeThatCannotBeReadIsSaid) {
   }
 }
 
+TEST(BashBuiltins, ADescriptorOfItselfEnds) {
+  EXPECT_GT(judged("exec 3< /dev/fd/3; source /dev/fd/3").count("error"), 0);
+  EXPECT_TRUE(judged("exec 3<<< 'rm -rf /'; exec 4< /dev/fd/3; source /dev/fd/4").has("bash-delete-system", "error"));
+}
+
 TEST(BashBuiltins, EverydayUsesAreLeftAlone) {
   for (const char* script :
        {"compgen -W \"a $(ls)\"; compgen -W \"$opts\" -- \"$cur\"; complete -o default -F _f ls",
