@@ -12,9 +12,11 @@ void Analyser::special_variable(std::string_view name, const Field& value, std::
   if (one_of(name, " KUBECONFIG DOCKER_HOST DOCKER_CONFIG CONTAINER_HOST ")) st_.assigned.emplace(name);
   if (name.starts_with("GIT_") && value.text != "/dev/null" && !value.text.empty()) {
     bool key = name.starts_with("GIT_CONFIG_KEY_") && git_key_runs(value.text);
-    if (key || name == "GIT_EXEC_PATH" || name == "GIT_CONFIG_PARAMETERS")
+    // GIT_EXEC_PATH=$(git --exec-path) is where they are anyway: what is not known is not called an attack.
+    if (key || (value.known && one_of(name, " GIT_EXEC_PATH GIT_CONFIG_PARAMETERS ")))
       return construct("program-variable", detail, c);
-    if (one_of(name, " GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR ")) return construct("runtime-variable", detail, c);
+    if (one_of(name, " GIT_EXEC_PATH GIT_CONFIG_PARAMETERS GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR "))
+      return construct("runtime-variable", detail, c);
   }
   if (name.starts_with("BASH_FUNC_")) return construct("startup-variable", detail, c);
   if (one_of(name, " HOME USER LOGNAME SHELL HOSTNAME ")) return construct("account-variable", detail, c);

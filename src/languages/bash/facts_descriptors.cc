@@ -122,7 +122,7 @@ void Analyser::completion(const std::string& name, Args words, const Call& c) {
   if (bind) return;
   auto list = option_value(words, 'W', "oAGWFCXPS");
   if (!list || (list->text.find("$(") == std::string::npos && list->text.find('`') == std::string::npos)) return;
-  construct("runs-command", joined(words), c);
+  // What completions are made of: only what it runs counts.
   evaluate_text(cat(": \"", list->text, "\""), c);
 }
 

@@ -71,7 +71,7 @@ TEST(BashBuiltins, EverydayUsesAreLeftAlone) {
   for (const char* script :
        {"compgen -W \"a $(ls)\"; compgen -W \"$opts\" -- \"$cur\"; complete -o default -F _f ls",
         "_c() { COMPREPLY=($(compgen -W \"start stop status\" -- \"$cur\")); }; complete -F _c svc",
-        "fc -l; fc -ln -1; jobs -l; trap - EXIT; trap '' INT; trap -p; enable -n echo; enable",
+        "compgen -W '$(ls | cut -d: -f1)' -- \"$cur\"; compgen -W '`make -qp | head`'", "fc -l; fc -ln -1; jobs -l; trap - EXIT; trap '' INT; trap -p; enable -n echo; enable",
         "exec 3< data.txt; while read -r l <&3; do echo \"$l\"; done; exec 3<&-",
         "exec {fd}< data.txt; cat <&$fd; exec {fd}<&-",
         "coproc cat; echo hi >&\"${COPROC[1]}\"; read -r l <&\"${COPROC[0]}\"",

@@ -95,7 +95,7 @@ TEST(BashLooks, ShowingIsAWarningAtMost) {
                              "ip addr; ip -br link; ip route show",
                              "git -C x status; git --no-pager log; git --exec-path",
                              "git -c user.name=x commit -m y; git config user.name x; git -C x config user.email y",
-                             "GIT_CONFIG_GLOBAL=/dev/null git log",
+                             "GIT_CONFIG_GLOBAL=/dev/null git log", "GIT_EXEC_PATH=$(git --exec-path); export GIT_EXEC_PATH",
                              "date; date +%s; date -Is; date -Iseconds; date -d 'last sunday' +%F; date -u -d @0; date "
                              "-ud now; date -r f +%s; date -R",
                              "hostname; hostname -f; hostname -I",
