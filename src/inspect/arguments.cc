@@ -1,5 +1,6 @@
 // Walks JSON text without building it: each string with its path and place.
 #include <algorithm>
+#include <array>
 
 #include "base/strings.h"
 #include "inspect/decode.h"
@@ -132,6 +133,14 @@ class Walker {
     });
   }
 
+  // a.command, cmd[0]: what stands there is run, whatever it begins with.
+  static bool is_run(std::string_view path) {
+    path = path.substr(path.rfind('.') + 1);  // all of it, where there is none
+    path = path.substr(0, path.find('['));
+    static constexpr std::array<std::string_view, 9> kNames = {"command", "commands", "cmd", "command_line", "commandLine", "script", "shell", "bash", "shell_command"};
+    return std::find(kNames.begin(), kNames.end(), path) != kNames.end();
+  }
+
   bool holds_secret(const std::string& name) {
     std::vector<InspectFinding> here;
     keys_.examine(name, 0, here);
@@ -147,7 +156,7 @@ class Walker {
   void found(const std::string& text, std::size_t begin, bool secret = false) {
     std::vector<InspectFinding> here;
     examiner_.examine(text, 0, here);
-    if (inspect::is_command_text(text)) examiner_.examine_command(text, inspect::CommandPlace::kTyped, here);
+    if (inspect::is_command_text(text) || is_run(path_)) examiner_.examine_command(text, inspect::CommandPlace::kTyped, here);
     inspect::tidy(here);
     for (auto& f : here) {
       if (secret) f.snippet = beginning_of(text);  // whatever else was found in it
