@@ -97,6 +97,14 @@ constexpr std::array<std::string_view, 36> kReports = {
     "comment",   "writes",  "wrote",  "written", "reads",   "asks",   "asked",   "told",    "inject",
     "jailbreak", "classif", "filter", "recogni", "words",   "label",  "replied", "popular", "messages like"};
 
+// "the attacker wrote: ", "an example attack: ", and neither "test: " nor what somebody said who may give orders.
+bool is_attributed(std::string_view about) {
+  static constexpr std::array<std::string_view, 5> kSaid = {" wrote: ", " writes: ", " said: ", " says: ", " replied: "};
+  static constexpr std::array<std::string_view, 5> kNamed = {" attack: ", " injection: ", " jailbreak: ", " payload: ", " jailbreaks: "};
+  static constexpr std::array<std::string_view, 8> kMasters = {"user", "system", "developer", "admin", "operator", "owner", "boss", "creator"};
+  return (ends_with(about, kSaid) || ends_with(about, kNamed)) && !holds(about, kMasters);
+}
+
 enum class Quotation { kNone, kBare, kReported };
 
 Quotation quotation_of(std::string_view text, std::size_t begin, std::size_t end) {
@@ -130,7 +138,7 @@ Quotation quotation_of(std::string_view text, std::size_t begin, std::size_t end
     about += ' ';
     // "Test: "…"" and "You were told: "…"" hand the order on, whatever they call it; nothing is said of it.
     static constexpr std::array<std::string_view, 6> kDo = {"you ", " obey", " do it", " do so", " do that", " follow"};
-    bool handed = (about.ends_with(": ") && !has_letters(after)) || about.find("you ") != about.npos || holds(after, kDo);
+    bool handed = (about.ends_with(": ") && !has_letters(after) && !is_attributed(about)) || about.find("you ") != about.npos || holds(after, kDo);
     if (!handed && (holds(about, kReports) || holds(after, kReports))) return Quotation::kReported;
     if (has_letters(about) || has_letters(after)) found = Quotation::kBare;
   }
@@ -165,10 +173,10 @@ bool is_discussed(std::string_view text, std::size_t begin) {
       "prompt injection", "prompt-injection",  "prompt leaking", "jailbreak",
       "typical payload",  "attack payload",    "red team",       "owasp",
       "adversarial",      "guard model",       "classifier",     "injection attack",
-      "attack technique", "security advisory", "attackers",      "an attacker"};
-  static constexpr std::array<std::string_view, 9> kComing = {"such as", "like", "e.g.", "for example", "says", "say", "write", "writes", "include"};
+      "attack technique", "security advisory", "attacker",       "phishing"};
+  static constexpr std::array<std::string_view, 11> kComing = {"such as", "like", "e.g.", "for example", "says", "say", "said", "write", "writes", "wrote", "include"};
   std::string ahead = lower(sentence_ahead(before(text, begin, 200)));
-  while (!ahead.empty() && (ahead.back() == ' ' || ahead.back() == ',')) ahead.pop_back();
+  while (!ahead.empty() && (ahead.back() == ' ' || ahead.back() == ',' || ahead.back() == ':')) ahead.pop_back();
   return holds(ahead, kTopics) && ends_with(ahead, kComing);
 }
 
