@@ -222,7 +222,14 @@ void Analyser::assign(const ShellAssignment& a, ShellId node, bool local) {
     v.array = true;
     if (at && *at >= 0 && *at < 256) {
       if (v.elements.size() <= static_cast<std::size_t>(*at)) v.elements.resize(static_cast<std::size_t>(*at) + 1);
-      v.elements[static_cast<std::size_t>(*at)] = std::move(value);
+      Field& element = v.elements[static_cast<std::size_t>(*at)];
+      if (a.append) {
+        bool fits = element.text.size() + value.text.size() <= kTextCap && spend(element.text.size() + value.text.size());
+        value.text = fits ? element.text + value.text : std::string(kUnknown);
+        value.known = fits && element.known && value.known;
+        value.taint |= element.taint;
+      }
+      element = std::move(value);
     }
     return;
   }

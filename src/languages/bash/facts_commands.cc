@@ -299,6 +299,7 @@ bool Analyser::wrapper(const std::string& name, Args words, const Call& c) {
       Field value = words[i];
       value.text = w.substr(equals + 1);
       special_variable(std::string_view(w).substr(0, equals), value, c.at);
+      subscript(value, c);
       continue;
     }
     if (!w.starts_with('-') || w == "-") {

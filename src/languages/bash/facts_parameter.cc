@@ -207,13 +207,20 @@ Field Analyser::apply_operator(const ShellPart& p, Field value, bool set) {
     if (value.known && value.text.empty() && set) return {};
     return expand_one(p.first);
   }
-  if (op == ":?" || op == "?") return value;
+  if (op == ":?" || op == "?") {
+    if (p.first != kNoShell) expand_one(p.first);  // what it computes
+    return value;
+  }
   std::optional<long> from, length = 1L << 30;
   if (op == ":") {  // also of what is unknown: bash computes them all the same
     from = number(p.first);
     if (p.second != kNoShell) length = number(p.second);
   }
-  if (!value.known) return value;
+  if (!value.known) {
+    for (ShellId word : {p.first, p.second})
+      if (word != kNoShell && op != ":") expand_one(word);
+    return value;
+  }
   Field out = value;
   if (op == "len") {
     out.text = cat(value.text.size());
@@ -226,6 +233,7 @@ Field Analyser::apply_operator(const ShellPart& p, Field value, bool set) {
     out.text =
         end > begin ? value.text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)) : "";
   } else if (op[0] == '^' || op[0] == ',') {
+    if (p.first != kNoShell) expand_one(p.first);
     out.text = change_case(value.text, op);
   } else if (op[0] == '#' || op[0] == '%') {
     Field pattern = expand_one(p.first);

@@ -66,8 +66,13 @@ void Analyser::simple(ShellId node) {
     const ShellAssignment& assignment = s_.assignments[a];
     if (assignment.array)
       assign(assignment, node, true);
-    else if (assignment.value != kNoShell)
-      special_variable(assignment.name, expand_one(assignment.value), assignment.begin);
+    else if (assignment.value != kNoShell) {
+      Field value = expand_one(assignment.value);
+      special_variable(assignment.name, value, assignment.begin);
+      Call at;
+      at.at = assignment.begin;
+      subscript(value, at);  // x='a[$(…)]' bash -c '((x))'
+    }
   }
   std::optional<Field> input;
   if (n.redirect_count > 0) {
