@@ -58,20 +58,12 @@ Result<cells::ExecAsk> exec_ask(const Parsed& parsed, sys::Fd& held) {
 
 // Left running: which execution it is, as `cell inspect` and `cell events` call it.
 Result<int> detach(cells::KeeperClient& keeper, const cells::ExecAsk& what, bool json) {
-  TRY_SET(sys::Fd null, sys::open("/dev/null", O_RDWR));
-  const int fds[] = {null.get(), null.get(), null.get()};
-  cells::Ask order = cell_ask("exec", what.cell);
-  order.words = what.argv;
-  order.env = what.env;
-  order.fields["detach"] = "1";
-  if (!what.workdir.empty()) order.fields["workdir"] = what.workdir;
-  if (what.timeout.count() > 0) order.fields["timeout_ns"] = cat(static_cast<std::uint64_t>(what.timeout.count()));
-  TRY_SET(cells::Told told, keeper.ask(std::move(order), fds));
+  TRY_SET(std::uint64_t number, keeper.exec_detached(what));
   if (!json) return 0;
   JsonWriter w;
   w.begin_object();
   w.field("cell", std::string_view(what.cell));
-  w.field("execution", parse_u64(told.fields["execution"]).value_or(0));
+  w.field("execution", number);
   w.field("status", "running");
   w.end_object();
   return print(w.take() + "\n");

@@ -50,7 +50,7 @@ class KeeperClient {
 
   // One program in a cell: a Report like that of a run, but for what is the cell's own.
   Result<Report> exec(const ExecAsk& what);
-  Result<void> exec_detached(const ExecAsk& what);
+  Result<std::uint64_t> exec_detached(const ExecAsk& what);  // left running: which execution it is
 
   // Told once for each action that waits until somebody approves it; such news are nobody else's.
   std::function<void(const Told&)> on_waiting;

@@ -186,13 +186,13 @@ Result<Report> KeeperClient::exec(const ExecAsk& what) {
   return report;
 }
 
-Result<void> KeeperClient::exec_detached(const ExecAsk& what) {
+Result<std::uint64_t> KeeperClient::exec_detached(const ExecAsk& what) {
   TRY_SET(sys::Fd null, sys::open("/dev/null", O_RDWR));
   int fds[] = {null.get(), null.get(), null.get()};
   Ask order = ask_of(what);
   order.fields["detach"] = "1";
-  TRY(ask(std::move(order), fds));
-  return {};
+  TRY_SET(Told told, ask(std::move(order), fds));
+  return number(told, "execution");
 }
 
 }  // namespace hotcell::cells
