@@ -296,6 +296,8 @@ void Analyser::on_attribute(NodeId n) {
           (t_.kind(parent) == K::kSubscript && tree_.field(n) == "value") || t_.kind(parent) == K::kComparison;
       if (!single) construct("environment-dump", v.text, n);
     }
+    const bool taken = t_.kind(parent) == K::kSubscript || t_.kind(parent) == K::kComparison;
+    if (v.is(Kind::kName) && v.text == "sys.modules" && !taken) modules_handed_on();
     if (!only_asks(v, n)) report_name(v, n, "reference");
   }
 }

@@ -65,6 +65,7 @@ bool starts_process(std::string_view name) {
 
 void Analyser::on_call(NodeId n) {
   NodeId function = t_.field(n, "function");
+  if (t_.kind(function) == K::kListSplat) function = t_.first_named(function);  // [*f(x)]
   if (function == kNoNode) return;
   Values functions = eval(function);
   Arguments a = e_.arguments(n);
@@ -233,6 +234,7 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
         if (name != "operator.itemgetter") dynamic_getattr_ = true;
       } else {
         for (std::string_view part : split(*text, '.')) {
+          if (name == "operator.attrgetter") called_on_unknown(argument, part, {});  // whatever it is given later
           if (is_hard_dunder(part) || part == "__class__" || part == "__dict__")
             construct("dunder-walk", std::string(part), argument);
           if (name == "operator.methodcaller" &&
@@ -244,6 +246,7 @@ void Analyser::reflective_call(const Value& f, NodeId n, const Arguments& a) {
     }
     return;
   }
+  if (name == "sys.modules.values" || name == "sys.modules.items") modules_handed_on();
   bool imports =
       among(name, {"builtins.__import__", "importlib.import_module", "importlib.__import__", "pkgutil.resolve_name",
                    "pydoc.locate", "sys.modules.get", "sys.modules.pop", "sys.modules.__getitem__"});

@@ -221,6 +221,7 @@ Values Evaluator::compute(NodeId n, int depth) {
     }
     case K::kParenthesized:
     case K::kAwait:
+    case K::kListSplat:  // of [*f(x)] the grammar makes (*f)(x)
       return eval(t_.first_named(n), depth);
     case K::kNamed:
       return eval(t_.field(n, "value"), depth);
@@ -359,7 +360,7 @@ Values Evaluator::eval_dictionary(NodeId n, int depth) {
       dict.items.push_back(unknown_value());
       if (t_.kind(c) == K::kDictSplat)  // {**vars(os)}
         for (const Value& v : eval(t_.first_named(c), depth))
-          if (v.is(Kind::kDictOf)) add_values(out, one(v));
+          if (v.is(Kind::kDictOf) || (v.is(Kind::kName) && v.text == "sys.modules")) add_values(out, one(v));
       continue;
     }
     dict.items.push_back(first(t_.field(c, "key"), depth));

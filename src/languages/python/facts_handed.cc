@@ -61,6 +61,7 @@ void Analyser::module_handed_on(NodeId n, const Value& module) {
   if (std::none_of(std::begin(kTelling), std::end(kTelling), [&](const Telling& t) { return t.module == module.text; }))
     return;
   NodeId up = t_.parent(n);
+  if (t_.kind(up) == K::kListSplat && t_.kind(t_.parent(up)) == K::kAttribute) return;  // [*os.listdir('.')]
   switch (t_.kind(up)) {
     case K::kAttribute:            // __import__('os').name
     case K::kExpressionStatement:  // by itself it goes nowhere
@@ -79,6 +80,12 @@ void Analyser::module_handed_on(NodeId n, const Value& module) {
   if (tree_.kind(up) == "delete_statement") return;
   handed_on_.insert(module.text);
   if (meets_getattr(n)) construct("dynamic-attribute", module.text, n);
+}
+
+// sys.modules as a whole: whatever is taken out of it may be any module.
+void Analyser::modules_handed_on() {
+  handed_on_.insert("os");
+  handed_on_.insert("posix");
 }
 
 void Analyser::called_on_unknown(NodeId n, std::string_view method, const Values& objects) {

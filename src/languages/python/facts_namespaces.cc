@@ -37,6 +37,9 @@ std::string Analyser::namespace_of(NodeId n) {
 void Analyser::namespace_handed_on(NodeId n) {
   const std::string module = namespace_of(n);
   if (module.empty()) return;
+  bool pairs = false;  // names and what they are, in a list
+  if (t_.kind(n) == K::kCall)
+    for (const Value& f : eval(t_.field(n, "function"))) pairs = pairs || f.text.starts_with("inspect.getmembers");
   for (int up_steps = 0; up_steps < 16; ++up_steps) {
     NodeId up = t_.parent(n);
     switch (t_.kind(up)) {
@@ -57,6 +60,8 @@ void Analyser::namespace_handed_on(NodeId n) {
       case K::kExpressionStatement:
       case K::kFor:  // its keys
       case K::kForIn:
+        if (pairs) construct("dynamic-attribute", module, n);
+        return;
       case K::kReturn:
       case K::kInterpolation:
       case K::kNamed:
@@ -90,10 +95,17 @@ bool Analyser::meets_getattr(NodeId n) {
   for (int up = 0; up < 6 && call != kNoNode && t_.kind(call) != K::kCall; ++up) call = t_.parent(call);
   if (t_.kind(call) != K::kCall) return false;
   for (NodeId c = call; c < tree_.end_of(call) && c < call + 400; ++c) {
-    if (t_.kind(c) != K::kIdentifier || t_.text(c) != "getattr") continue;
+    if (t_.kind(c) != K::kIdentifier) continue;
+    const bool by_namespace = t_.text(c) == "vars";
+    if (!by_namespace && t_.text(c) != "getattr") continue;
     NodeId up = t_.parent(c);
     if (t_.kind(up) != K::kCall) return true;
     Arguments a = e_.arguments(up);
+    if (by_namespace) {  // vars(o)[n], of who knows what
+      for (const Value& v : eval(a.at(0)))
+        if (v.is(Kind::kUnknown) && a.at(0) != kNoNode) return true;
+      continue;
+    }
     if (a.at(1) == kNoNode) return true;
     for (const Value& v : eval(a.at(1)))
       if (!v.known_string()) return true;

@@ -73,8 +73,9 @@ Values Evaluator::eval_binary(NodeId n, int depth) {
   for (const Value& l : lefts) {
     for (const Value& r : rights) {
       Value v;
-      if (op == "|" && (l.is(Kind::kDictOf) || r.is(Kind::kDictOf))) {  // vars(os) | {}
-        if (l.is(Kind::kDictOf)) add_values(out, one(l));
+      auto names = [](const Value& x) { return x.is(Kind::kDictOf) || (x.is(Kind::kName) && x.text == "sys.modules"); };
+      if (op == "|" && (names(l) || names(r))) {  // vars(os) | {}
+        if (names(l)) add_values(out, one(l));
         v = r;
       } else if (l.is(Kind::kInt) && r.is(Kind::kInt)) {
         std::int64_t a = l.number, b = r.number, most = std::int64_t{1} << 31;

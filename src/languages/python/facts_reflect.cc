@@ -96,7 +96,7 @@ std::optional<Values> Evaluator::fold_reflection(const Value& f, const Arguments
   if (copies_namespace(name) && name != "copy.copy") {  // dict(inspect.getmembers(os))
     for (NodeId argument : a.positional)
       for (const Value& v : eval(argument, depth))
-        if (v.is(Kind::kDictOf)) return one(v);
+        if (v.is(Kind::kDictOf) || (v.is(Kind::kName) && v.text == "sys.modules")) return one(v);
     return std::nullopt;
   }
   if (name == "inspect.getmembers" || name == "inspect.getmembers_static") {
@@ -117,6 +117,7 @@ std::optional<Values> Evaluator::fold_reflection(const Value& f, const Arguments
     names.text = "builtins.globals";
     return one(names);
   }
+  if (name == "sys.modules.copy") return one(name_value("sys.modules"));
   if (name == "sys.modules.get" || name == "sys.modules.pop" || name == "sys.modules.__getitem__")
     return module_values(eval(a.at(0), depth), false);
   if (name == "builtins.globals.get" || name == "builtins.globals.pop" || name == "builtins.globals.__getitem__") {

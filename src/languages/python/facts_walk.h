@@ -65,6 +65,7 @@ class Analyser {
 
   // facts_handed.cc
   void module_handed_on(NodeId n, const Value& module);
+  void modules_handed_on();
   void called_on_unknown(NodeId n, std::string_view method, const Values& objects);
   void report_handed_on();
 
