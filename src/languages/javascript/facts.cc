@@ -164,6 +164,8 @@ void Walk::import(std::string_view specifier, bool folded, NodeId at) {
     nested(specifier.substr(0, comma).ends_with(";base64") ? from_base64(body) : from_percent(body), at);
     return;
   }
+  if (specifier.starts_with("http://") || specifier.starts_with("https://"))  // Deno and browsers fetch it
+    add(FactKind::kHost, std::string(specifier), "", at);
   if (loaded_.size() < 4096) loaded_.emplace_back(specifier, at);
   add(FactKind::kImport, std::string(specifier), "", at);
 }

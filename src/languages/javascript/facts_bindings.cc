@@ -163,8 +163,23 @@ std::string Model::key_text(NodeId key) {
   if (kind(key) == K::kComputed) {
     // The names it may be made of are not all collected yet; only pure constants are read here.
     auto inner = tree_.named_children(key);
-    if (inner.size() == 1 && kind(inner[0]) == K::kString) return string_of(inner[0]);
-    return "*";
+    if (inner.size() != 1) return "*";
+    std::string out;
+    std::vector<NodeId> open = {inner[0]};  // 'a' + 'b'
+    for (int steps = 0; !open.empty(); ++steps) {
+      NodeId n = open.back();
+      open.pop_back();
+      if (steps > 64) return "*";
+      if (kind(n) == K::kString) {
+        out += string_of(n);
+      } else if (kind(n) == K::kBinary && tree_.text(tree_.child_by_field(n, "operator")) == "+") {
+        open.push_back(tree_.child_by_field(n, "right"));
+        open.push_back(tree_.child_by_field(n, "left"));
+      } else {
+        return "*";
+      }
+    }
+    return out;
   }
   return name_of(key);
 }

@@ -196,7 +196,9 @@ bool Walk::runs_code(const Model::Call& call, NodeId n) {
   } else if (one_of(p, {"worker_threads.Worker", "Worker", "SharedWorker"})) {
     const Value& options = argument(call, 1);
     const Value& source = argument(call, 0);
-    bool eval = options.kind == Value::kObject && evaluates(options.node);
+    const NodeId given = call.nodes.size() > 1 ? call.nodes[1] : kNoNode;
+    bool eval = options.kind == Value::kObject ? evaluates(options.node)  // { ...x } and Object.assign, too
+                                               : given != kNoNode && tree().text(given).find("eval") != std::string_view::npos;
     if (eval) code(call, 0, n);
     else if (source.kind == Value::kText && !source.text.starts_with("data:")) loaded_.emplace_back(source.text, n);
     if (source.kind == Value::kText && source.text.starts_with("data:")) import(source.text, false, n);

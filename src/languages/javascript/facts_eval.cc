@@ -174,6 +174,8 @@ ValueId Model::evaluate_now(NodeId n) {
       v.node = n;
       return make(std::move(v));
     }
+    case K::kThis:
+      return called_on_nothing(n) ? path("globalThis") : kUnknownValue;
     case K::kImport:
       return path("import");
     case K::kMetaProperty:
@@ -181,6 +183,19 @@ ValueId Model::evaluate_now(NodeId n) {
     default:
       return kUnknownValue;
   }
+}
+
+// `this` of a sloppy function that is called where it is written: (function () { return this })().
+bool Model::called_on_nothing(NodeId n) const {
+  NodeId f = tree_.parent(n);
+  for (int up = 0; up < 256 && f != kNoNode; ++up, f = tree_.parent(f)) {
+    if (kind(f) == K::kClassBody || kind(f) == K::kMethod || kind(f) == K::kFunctionDeclaration) return false;
+    if (kind(f) == K::kFunction) break;
+  }
+  if (kind(f) != K::kFunction) return false;
+  NodeId call = tree_.parent(f);
+  while (kind(call) == K::kParenthesized) call = tree_.parent(call);
+  return kind(call) == K::kCall && inside(callee_of(call)) == f;
 }
 
 Model::Key Model::key_of(NodeId n) {
@@ -300,10 +315,16 @@ ValueId Model::evaluate_parameter(const Source& source) {
   }
   NodeId call = kind(p) == K::kArguments ? tree_.parent(p) : kNoNode;
   NodeId callee = kind(call) == K::kCall ? inside(callee_of(call)) : kNoNode;
-  if (source.index == 0 && kind(callee) == K::kMember &&
-      tree_.text(tree_.child_by_field(callee, "property")) == "then") {
+  if (source.index != 0 || kind(callee) != K::kMember) return kUnknownValue;
+  std::string_view method = tree_.text(tree_.child_by_field(callee, "property"));
+  if (method == "then") {
     ValueId v = evaluate(tree_.child_by_field(callee, "object"));
     if (value(v).kind == Value::kPath) return v;
+  } else if (one_of(method, {"map", "forEach", "flatMap", "filter", "find", "some", "every"})) {
+    const Value list = value_of(tree_.child_by_field(callee, "object"));  // [Function].map(f => …)
+    if (list.kind == Value::kArray)
+      for (ValueId item : list.items)
+        if (value(item).kind == Value::kPath) return item;
   }
   return kUnknownValue;
 }

