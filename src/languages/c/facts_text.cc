@@ -158,6 +158,8 @@ Scan scan_text(std::string_view s) {
       std::size_t mark = c == '#' ? 1 : c == '%' ? 2 : 3;
       out.has_digraph |= c != '#';
       i = read_directive(s, i, i + mark, out.directives);
+      if (!out.directives.empty() && out.directives.back().rest.find("%:") != std::string::npos)
+        out.has_digraph = true;  // a %:%: b
       continue;
     }
     std::size_t end = skip_inert(s, i);

@@ -130,6 +130,10 @@ const char* const kHidden[] = {
     "#define NIL()\n#define LATER(x) x NIL()\n#define ALL(...) __VA_ARGS__\n#define A(b) sys##b\n"
     "int main(){ return ALL(LATER(A)(tem))(\"id\"); }",
     "int main(){ return __CONCAT(sys, tem)(\"id\"); }",
+    "#define J(a, b) a %:%: b\nint main(){ return J(sys, tem)(\"id\"); }",
+    "#define J(...) K(__VA_ARGS__)\n#define K(a, b, ...) a##b\nint main(){ return J(sys, tem, 1, 2)(\"id\"); }",
+    "#define f(x) x##tem\n#define g f\nint main(){ return g(sys)(\"id\"); }",
+    JOIN "#if 0\n#define P x\n#elif 1\n#define P sys\n#endif\nint main(){ return K(P, tem)(\"id\"); }",
     JOIN "int main(){ return K(K(sys, __USER_LABEL_PREFIX__), tem)(\"id\"); }",
 };
 const char* const kPlain[] = {
