@@ -95,7 +95,8 @@ TraceTree trace_of(const ExecutionRecord& record, const Report& report, bool war
   for (const auto& [step, time] : report.setup_ns)
     if (!warm || step == "hand_over") setup += time;
   const Nanoseconds compile = report.compile && !report.compile->cached ? report.compile->duration : Nanoseconds(0);
-  TraceTime begin = report.start_time - duration_cast<Step>(setup + compile + verify.value_or(Nanoseconds(0)));
+  // What was not compiled has nothing after that; there the report's times are those of compiling.
+  TraceTime begin = (report.verdict.reason == ExitReason::kCompileError ? report.end_time : report.start_time) - duration_cast<Step>(setup + compile + verify.value_or(Nanoseconds(0)));
   begin = std::max(begin, record.created);
   tree.children.push_back({"queue", record.created, begin, {}, false, ""});
   auto add = [&](const char* name, Nanoseconds time) {

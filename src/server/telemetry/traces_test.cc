@@ -67,7 +67,11 @@ TEST(Trace, OfACellThatWaitedOnlyTheHandingOverTookTime) {
 TEST(Trace, WhatDidNotCompileHasNoRun) {
   Sample run = a_run();
   run.report.verdict.reason = ExitReason::kCompileError;
+  run.report.setup_ns.clear();
+  run.report.start_time = run.report.end_time - run.report.compile->duration;
   auto tree = trace_of(run.record, run.report, false);
+  EXPECT_EQ(tree.children.back().start, run.report.start_time);
+  EXPECT_EQ(tree.children.back().end, run.report.end_time);
   EXPECT_EQ(tree.children.back().name, "compile");
   EXPECT_TRUE(tree.children.back().failed);
 }
