@@ -333,6 +333,14 @@ TEST_F(DecidedCells, WhatChangesAfterItWasApprovedIsNotApplied) {
   }
 }
 
+// Nobody was asked: then nobody has seen it as it was, and what goes on writing is no reason to refuse.
+TEST_F(DecidedCells, WhatARuleAllowsMayGoOnChanging) {
+  decided("work", "default: allow\n");
+  good({"exec", "work", "-d", "--", "sh", "-c", "while :; do echo line >> log; done"});
+  for (int i = 0; i < 25; ++i) good({"apply", "work", "--force"});
+  EXPECT_TRUE(in_project("log").starts_with("line\n"));
+}
+
 // Given up while the changes are still looked at: before there is a question that could be withdrawn.
 TEST_F(DecidedCells, AnApplyThatIsGivenUpAtOnceAsksNothing) {
   put("a.txt", "old");

@@ -31,7 +31,8 @@ enum class Owners : std::uint8_t {
   kLikeProject,  // a changed file keeps its owner, a new one gets that of the folder it is in
 };
 
-// What somebody has looked at: path → a digest of type, mode, link target, attributes and bytes that an apply would bring.
+// What somebody has looked at: path → a digest of type, mode, link target, attributes and bytes that an apply would bring; empty where only the path was
+// looked at, whatever it brings.
 using SeenChanges = std::map<std::string, std::string>;
 
 struct ApplyOptions {

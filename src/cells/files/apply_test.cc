@@ -391,6 +391,25 @@ TEST(Apply, WhatCameAfterItWasApprovedIsLeftOut) {
   EXPECT_FALSE(std::filesystem::exists(s / "lower/new/deep/late"));
 }
 
+TEST(Apply, WhatWasAllowedByItsPathMayGrowMeanwhile) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo seen > changed; mkdir new; echo seen > new/file; echo x > new/gone");
+  auto options = options_of(s);
+  auto seen = see_changes(s.layers(), {});
+  ASSERT_OK(seen);
+  options.approved = seen.value();
+  for (auto& [path, digest] : *options.approved) digest.clear();
+  IN_CELL(s, "echo more >> changed; chmod 755 new/file; rm new/gone; echo late > new/late");
+  auto report = apply(s.layers(), options);
+  ASSERT_OK(report);
+  EXPECT_TRUE(report.value().applied) << apply_text(report.value());
+  EXPECT_EQ(notes(report.value().refused), "");
+  EXPECT_EQ(notes(report.value().skipped), "new/late: came after it was approved\n");
+  EXPECT_EQ(read_text(s / "lower/changed"), "seen\nmore\n");
+  EXPECT_FALSE(std::filesystem::exists(s / "lower/new/late"));
+}
+
 // A cell that goes on meanwhile: after the look at what was approved and before the copy.
 TEST(Apply, WhatIsChangedWhileItIsCopiedIsNotApplied) {
   static Scratch* cell = nullptr;

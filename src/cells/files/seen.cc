@@ -97,14 +97,16 @@ Result<void> hold_to_approved(const OpenLayers& layers, std::vector<FoundChange>
       continue;
     }
     there.insert(path);
-    auto digest = digest_of(layers, f);
-    if (!digest.ok()) return std::move(digest).error().context(printable(path));
-    if (digest.value() != seen->second) report.refused.push_back({path, std::string(kChangedSince)});
+    if (!seen->second.empty()) {
+      auto digest = digest_of(layers, f);
+      if (!digest.ok()) return std::move(digest).error().context(printable(path));
+      if (digest.value() != seen->second) report.refused.push_back({path, std::string(kChangedSince)});
+    }
     kept.push_back(std::move(f));
   }
   there.insert(begun.begin(), begun.end());
   for (const auto& [path, digest] : approved)
-    if (!there.contains(path)) report.refused.push_back({path, std::string(kChangedSince)});
+    if (!digest.empty() && !there.contains(path)) report.refused.push_back({path, std::string(kChangedSince)});
   found = std::move(kept);
   return {};
 }
