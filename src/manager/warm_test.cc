@@ -112,6 +112,27 @@ TEST_F(Warm, PythonEndsTheSame) {
   run("python", "import sys; print(sorted(m for m in sys.modules if m != 'sitecustomize'))");
 }
 
+// What was imported in advance is left as it is at the end; what the program has made, and put there, ends as ever.
+TEST_F(Warm, PythonWithImportsInAdvanceEndsTheSame) {
+  Policy policy = default_policy();
+  policy.preimport = {"json", "random", "numpy"};
+  keep("python", policy);
+  auto both = run("python", R"(import atexit, json, random, sys
+class Last:
+    def __init__(self, name): self.name = name
+    def __del__(self, print=print, dumps=json.dumps, random=random.random): print("deleted", self.name, dumps([1]), random() < 1, flush=True)
+own, random.theirs, kept = Last("own"), Last("in a module"), [Last("in a list")]
+atexit.register(lambda: print("at exit", "numpy" in sys.modules, "random" in sys.modules))
+import numpy
+print(numpy.arange(3).sum())
+)", {}, {}, policy);
+  EXPECT_NE(both.warm.out.find("at exit True True\n"), std::string::npos) << both.warm.out << both.warm.err;
+  EXPECT_NE(both.warm.out.find("deleted in a module [1] True\n"), std::string::npos) << both.warm.out << both.warm.err;
+  auto left = run("python", "import numpy, os, sys\nif os.fork() == 0: sys.exit(3)\nprint(os.waitstatus_to_exitcode(os.wait()[1]), numpy.ones(2).sum())", {}, {}, policy);
+  EXPECT_EQ(left.warm.out, "3 2.0\n") << left.warm.err;
+  EXPECT_EQ(run("python", "import numpy\nraise SystemExit(42)", {}, {}, policy).warm.verdict.exit_code, 42);
+}
+
 TEST_F(Warm, AListOfImportsIsHeldTheSame) {
   Policy policy = default_policy();
   policy.name = "listed";

@@ -8,11 +8,30 @@ def wait():
     import sys
 
     here = os.path.dirname(__file__)
-    for name in os.environ.pop("HOTCELL_PREIMPORT", "").split():
+    modules, before, kept = sys.modules, set(sys.modules), []
+
+    # To take apart what was imported here costs more than many a program. After everything else that is to be done at exit
+    # it is no longer among the modules, and lives on in a list that holds itself. Where the program has put something into
+    # a module, that ends as it always does.
+    def leave():
+        for name, module, size in kept[1:]:
+            if modules.get(name) is module and len(module.__dict__) == size:
+                del modules[name]
+
+    preimports = os.environ.pop("HOTCELL_PREIMPORT", "").split()
+    if preimports:
+        import atexit
+
+        atexit.register(leave)  # the first, so it comes last
+        if "atexit" not in before:
+            del modules["atexit"]
+    for name in preimports:
         try:
             __import__(name)
         except BaseException:  # the program meets the error itself, or does without
             pass
+    kept.append(kept)
+    kept += [(n, m, len(m.__dict__)) for n, m in modules.items() if n not in before and type(m) is type(sys)]
     # Compiled in advance, since that takes longer than many a program. Not there where nothing can be shown.
     runner, runner_code = None, None
     try:
