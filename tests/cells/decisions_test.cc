@@ -333,6 +333,15 @@ TEST_F(DecidedCells, WhatChangesAfterItWasApprovedIsNotApplied) {
   }
 }
 
+TEST_F(DecidedCells, NothingToApplyIsNothingToAskAbout) {
+  put("a.txt", "old");
+  decided("work", "default: ask\ntimeout: 60s\n");
+  Called done = hotcell(cell_words({"apply", "work"}));
+  EXPECT_EQ(done.code, 0) << done.describe();
+  EXPECT_NE(done.out.find("0 written, 0 removed"), std::string::npos) << done.describe();
+  EXPECT_EQ(in_project("a.txt"), "old");
+}
+
 // Nobody was asked: then nobody has seen it as it was, and what goes on writing is no reason to refuse.
 TEST_F(DecidedCells, WhatARuleAllowsMayGoOnChanging) {
   decided("work", "default: allow\n");

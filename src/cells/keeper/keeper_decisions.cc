@@ -269,6 +269,7 @@ void Keeper::decide_apply(Kept& cell, const Asker& asker, const Ask& ask, std::f
     if (it == kept_.end()) return then(not_there("the cell is gone"));
     if (!seen->ok()) return then(seen->error());
     const ToApply& changes = seen->value();
+    if (changes.paths.empty()) return then(*seen);  // nothing to ask about; what comes meanwhile is left out
     std::vector<std::string> line = {"hotcell", "cell", "apply", it->second->record.name};
     line.insert(line.end(), changes.paths.begin(), changes.paths.end());
     std::vector<Action> actions = {command_action(line)};
@@ -310,8 +311,7 @@ bool Keeper::judged(const Asker& asker, const Ask& ask, std::vector<sys::Fd>& fd
     decide_apply(cell, asker, ask, [this, asker, ask, id = cell.record.id](const Result<ToApply>& judged) {
       if (!judged.ok()) return answer(asker, judged.error());
       Ask judged_ask = ask;
-      judged_ask.words = judged.value().paths;
-      if (judged_ask.words.empty()) judged_ask.words = ask.words, judged_ask.fields["dry_run"] = "1";  // nothing was judged, so nothing is written
+      if (!judged.value().paths.empty()) judged_ask.words = judged.value().paths;
       auto approve = [&](std::shared_ptr<const SeenChanges> what) {
         if (auto it = kept_.find(id); it != kept_.end()) it->second->approved = std::move(what);
       };
