@@ -11,8 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "escape/escape.h"
@@ -289,6 +292,46 @@ TEST_F(Lifetime, AFrozenCellStandsStillAndGoesOn) {
   launcher().cancel(id.value());  // frozen, and dies all the same
   for (int i = 0; i < 200 && !over; ++i) steps(10);
   EXPECT_TRUE(over);
+}
+
+// What is looked at while a cell stands still (a snapshot, a diff, an apply) stays as it is from the first look on.
+TEST_F(Lifetime, WhoIsFrozenWritesNothingMore) {
+  char folder[] = "/tmp/hotcell-frozen-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  ::chmod(folder, 0777);
+  const std::string file = std::string(folder) + "/file";
+  Policy policy = default_policy();
+  policy.filesystem.grants.push_back({folder, Access::kWrite, "--write"});
+  bool over = false;
+  auto id = launcher().start(policy, shell("cd " + std::string(folder) + "; while :; do echo x >> file; done"), [&](RunId, Result<Report>) { over = true; });
+  ASSERT_TRUE(id.ok()) << id.error().message;
+  auto size = [&] {
+    struct stat st{};
+    return ::stat(file.c_str(), &st) == 0 ? st.st_size : 0;
+  };
+  for (int i = 0; i < 400 && size() < 100; ++i) launcher().step(std::chrono::milliseconds(10)).ignore("its file tells");
+  // Where processors are wanted by others, a program is often in the middle of a system call that goes on later.
+  std::atomic<bool> quiet{false};
+  std::vector<std::thread> busy;
+  for (unsigned i = 0; i < 2 * std::max(1U, std::thread::hardware_concurrency()); ++i)
+    busy.emplace_back([&] { while (!quiet) {} });
+  int moved = 0;
+  for (int i = 0; i < 100 && has_cgroups(); ++i) {
+    ASSERT_TRUE(launcher().freeze(id.value(), true).ok());
+    const auto before = size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    moved += size() != before;
+    ASSERT_TRUE(launcher().freeze(id.value(), false).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  quiet = true;
+  for (auto& b : busy) b.join();
+  EXPECT_EQ(moved, 0);
+  EXPECT_GT(size(), 100);
+  launcher().cancel(id.value());
+  for (int i = 0; i < 200 && !over; ++i) launcher().step(std::chrono::milliseconds(10)).ignore("its end is waited for");
+  EXPECT_TRUE(over);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

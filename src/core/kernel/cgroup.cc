@@ -137,6 +137,15 @@ std::uint64_t read_number_fd(int fd) {
   return parse_u64(trim({buf, static_cast<std::size_t>(n)})).value_or(0);
 }
 
+bool has_line(int dir, const char* file, std::string_view line) {
+  auto fd = sys::open_at(dir, file, O_RDONLY);
+  if (!fd) return false;
+  auto text = sys::read_fd(fd.value().get());
+  if (!text) return false;
+  const auto lines = split(text.value(), '\n');
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
 std::uint64_t read_number(int dir, const char* file) {
   sys::Fd fd(::openat(dir, file, O_RDONLY | O_CLOEXEC));
   return fd.valid() ? read_number_fd(fd.get()) : 0;

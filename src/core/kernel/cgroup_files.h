@@ -1,5 +1,7 @@
 // Reading and writing the little files of a cgroup folder; what both versions share.
 #pragma once
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +28,13 @@ Result<void> make_cgroup_folder(const std::string& parent, const std::string& pa
 // With the groups that a tool has made below it; false: somebody is still there.
 bool remove_empty_groups(const std::string& path);
 std::vector<std::string> groups_below(const std::string& path);                // deepest first
+bool has_line(int dir, const char* file, std::string_view line);
+// Who is in a system call or on another processor stops only when it gets there, as a rule within a fraction of a millisecond; who waits for
+// a disk may take long, and is not waited for.
+template <typename Frozen>
+void wait_until_frozen(Frozen frozen) {
+  for (int i = 0; i < 40 && !frozen(); ++i) ::usleep(i < 20 ? 50 : 1000);
+}
 void kill_members(int dir);                                                    // SIGKILL to all in cgroup.procs until none is left
 
 }  // namespace hotcell

@@ -147,6 +147,7 @@ class CgroupV1 final : public Cgroup {
     auto moved = move_into_freezer();
     // Who is told that it cannot be frozen does without: nothing is left half frozen for ever.
     if (!moved.ok()) sys::write_file_at(freezer_.get(), "freezer.state", "THAWED").ignore("the failure is told");
+    if (moved.ok()) wait_until_frozen([&] { return has_line(freezer_.get(), "freezer.state", "FROZEN"); });
     return moved;
   }
 

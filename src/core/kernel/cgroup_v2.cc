@@ -87,7 +87,11 @@ class CgroupV2 final : public Cgroup {
     if (!sys::write_file_at(dir_.get(), "cgroup.kill", "1").ok()) kill_members(dir_.get());  // before 5.14
   }
 
-  Result<void> freeze(bool frozen) override { return sys::write_file_at(dir_.get(), "cgroup.freeze", frozen ? "1" : "0"); }
+  Result<void> freeze(bool frozen) override {
+    TRY(sys::write_file_at(dir_.get(), "cgroup.freeze", frozen ? "1" : "0"));
+    if (frozen) wait_until_frozen([&] { return has_line(dir_.get(), "cgroup.events", "frozen 1"); });
+    return {};
+  }
 
   void reclaim() override {
     if (auto file = sys::open_at(dir_.get(), "memory.reclaim", O_WRONLY); file.ok())
