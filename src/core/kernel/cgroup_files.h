@@ -30,10 +30,10 @@ bool remove_empty_groups(const std::string& path);
 std::vector<std::string> groups_below(const std::string& path);                // deepest first
 bool has_line(int dir, const char* file, std::string_view line);
 // Who is in a system call or on another processor stops only when it gets there, as a rule within a fraction of a millisecond; who waits for
-// a disk may take long, and is not waited for.
+// a disk may take long, and is waited for a fifth of a second.
 template <typename Frozen>
 void wait_until_frozen(Frozen frozen) {
-  for (int i = 0; i < 40 && !frozen(); ++i) ::usleep(i < 20 ? 50 : 1000);
+  for (int i = 0; i < 220 && !frozen(); ++i) ::usleep(i < 20 ? 50 : 1000);
 }
 void kill_members(int dir);                                                    // SIGKILL to all in cgroup.procs until none is left
 
