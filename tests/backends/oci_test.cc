@@ -152,5 +152,26 @@ TEST(OciRuntime, IsTheOneThatIsNamed) {
   EXPECT_EQ(report.value().enforcement.backend, "oci");
 }
 
+// gVisor's table of open files need not grow once it has threads: it is large from the start, and in what forks from it.
+TEST_F(OciImages, AToolOfManyThreadsHasRoomForItsFiles) {
+  LauncherOptions options;
+  options.backend = "outer";
+  auto launcher = Launcher::create(options);
+  ASSERT_TRUE(launcher.ok()) << launcher.error().message;
+  for (bool many : {true, false}) {
+    auto place = std::make_shared<OuterPlace>();
+    place->workspace = top_;
+    place->own_rlimits = true;
+    place->many_threads = many;
+    Request request;
+    request.argv = {"/bin/sh", "-c", "for i in 1 2; do grep FDSize /proc/self/status; done; ls -l /proc/self/fd"};
+    request.outer = std::move(place);
+    auto report = launcher.value()->run(default_policy(), std::move(request));
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report.value().out.starts_with("FDSize:\t512\nFDSize:\t512\n"), many) << report.value().out;
+    EXPECT_EQ(report.value().out.find("511 -> anon_inode:[eventfd]") != std::string::npos, many) << "nothing comes out of it\n" << report.value().out;
+  }
+}
+
 }  // namespace
 }  // namespace hotcell
