@@ -10,10 +10,11 @@ file(GLOB init_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/core/kernel/*
   ${PROJECT_SOURCE_DIR}/src/core/launch/init*.h ${PROJECT_SOURCE_DIR}/src/sys/uapi/*.h)
 set(init_binary ${PROJECT_BINARY_DIR}/init/hotcell-init)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/init)
-# Kernel headers come after musl's own, hence -idirafter.
+# Kernel headers come after musl's own, hence -idirafter. Sorted by alignment, what is small lies together behind the stacks: every cell
+# has pages of its own of what it writes to, and that is one then, musl's variables included.
 add_custom_command(OUTPUT ${init_binary}
   COMMAND ${HOTCELL_MUSL_GCC} -x c++ -std=c++20 -O2 -g0 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-asynchronous-unwind-tables
-    -nostdinc++ -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror -ffunction-sections -Wl,--gc-sections -Wl,-z,noexecstack -Wl,-z,norelro -s -static
+    -nostdinc++ -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror -ffunction-sections -fdata-sections -Wl,--gc-sections -Wl,--sort-section=alignment -Wl,-z,noexecstack -Wl,-z,norelro -s -static
     -iquote ${PROJECT_SOURCE_DIR}/src -idirafter /usr/include -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
     -o ${init_binary} ${init_sources}
   DEPENDS ${init_sources} ${init_headers} VERBATIM)
