@@ -26,8 +26,9 @@ class Cgroup {
  public:
   virtual ~Cgroup() = default;                          // removes it
   virtual int clone_fd() const = 0;                     // v2: for CLONE_INTO_CGROUP; -1 on v1
-  virtual std::vector<int> tasks_fds() const = 0;       // v1: where the child writes "0", one per hierarchy
+  virtual std::vector<int> tasks_fds() = 0;             // v1: where the child writes "0", one per hierarchy
   virtual Result<void> start_counting() = 0;            // forget what set-up used
+  virtual void rest() = 0;                              // a cell that may wait for long: nothing is held that can be opened again
   // cpu, memory, tasks. `anonymous` and `shared` are left out (0) where all that is charged is less than `unless_below`.
   virtual CgroupSample cheap_sample(Bytes unless_below) = 0;
   virtual CgroupSample full_sample() = 0;               // and everything else, for the account

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "base/strings.h"
 #include "core/kernel/cgroup.h"
@@ -18,15 +19,52 @@
 namespace hotcell {
 namespace {
 
+// A file of a group, open from its first use on. One that has been read holds a page of the kernel's besides.
+class File {
+ public:
+  void is(int dir, const char* name, int flags = O_RDONLY) {
+    dir_ = dir;
+    name_ = name;
+    flags_ = flags;
+  }
+  int fd() {
+    open();
+    used_ = true;
+    return open_.get();
+  }
+  void open() {
+    if (!open_.valid() && dir_ >= 0) open_ = sys::Fd(::openat(dir_, name_, flags_ | O_CLOEXEC));
+  }
+  bool close() {  // true: it is not open
+    if (std::exchange(used_, false)) open_.reset();
+    return !open_.valid();
+  }
+
+ private:
+  int dir_ = -1;  // none: this host has no such controller
+  const char* name_ = nullptr;
+  int flags_ = 0;
+  bool used_ = false;
+  sys::Fd open_;
+};
+
 struct Hierarchy {
   std::vector<std::string> controllers;  // several where they are mounted together (cpu,cpuacct)
   std::string path;
-  sys::Fd dir, tasks;
+  sys::Fd dir;
+  File tasks;
 };
 
-// What the account reads, opened when the group is made: the answer waits for reads only.
+// What the account reads.
 struct Counters {
-  sys::Fd cpu, cpu_user, cpu_system, memory, memory_peak, memory_stat, oom, tasks, tasks_peak, refused;
+  File cpu, cpu_user, cpu_system, memory, memory_peak, memory_stat, oom, tasks, tasks_peak, refused;
+
+  // Those that the next run needs from its first moment on are open by then: it waits for reads only.
+  void rest() {
+    for (File* f : {&memory_stat, &tasks_peak, &refused}) f->close();
+    for (File* f : {&cpu, &cpu_user, &cpu_system, &memory, &memory_peak, &oom, &tasks})
+      if (f->close()) f->open();
+  }
 };
 
 constexpr std::uint64_t kLeastTasks = 2;            // init and the program
@@ -49,7 +87,8 @@ class CgroupV1 final : public Cgroup {
       TRY(make_cgroup_folder(j.folder, h.path));
       made_.push_back(h.path);
       TRY_SET(h.dir, sys::open(h.path.c_str(), O_RDONLY | O_DIRECTORY));
-      TRY_SET(h.tasks, sys::open_at(h.dir.get(), "tasks", O_WRONLY));
+      h.tasks.is(h.dir.get(), "tasks", O_WRONLY);
+      if (h.tasks.fd() < 0) return errno_error("tasks", errno);
       hierarchies_.push_back(std::move(h));
     }
     if (const Hierarchy* m = find("memory")) {
@@ -59,21 +98,21 @@ class CgroupV1 final : public Cgroup {
       if (auto swap = sys::write_file_at(m->dir.get(), "memory.memsw.limit_in_bytes", ceiling); !swap && swap.error().err != ENOENT)
         return std::move(swap).error();
       TRY(watch_memory(*m));
-      TRY_SET(counters_.memory, sys::open_at(m->dir.get(), "memory.usage_in_bytes", O_RDONLY));
-      TRY_SET(counters_.memory_peak, sys::open_at(m->dir.get(), "memory.max_usage_in_bytes", O_RDWR));
-      TRY_SET(counters_.memory_stat, sys::open_at(m->dir.get(), "memory.stat", O_RDONLY));
-      TRY_SET(counters_.oom, sys::open_at(m->dir.get(), "memory.oom_control", O_RDONLY));
+      counters_.memory.is(m->dir.get(), "memory.usage_in_bytes");
+      counters_.memory_peak.is(m->dir.get(), "memory.max_usage_in_bytes", O_RDWR);
+      counters_.memory_stat.is(m->dir.get(), "memory.stat");
+      counters_.oom.is(m->dir.get(), "memory.oom_control");
     }
     if (const Hierarchy* a = find("cpuacct")) {
-      TRY_SET(counters_.cpu, sys::open_at(a->dir.get(), "cpuacct.usage", O_RDONLY));
-      TRY_SET(counters_.cpu_user, sys::open_at(a->dir.get(), "cpuacct.usage_user", O_RDONLY));
-      TRY_SET(counters_.cpu_system, sys::open_at(a->dir.get(), "cpuacct.usage_sys", O_RDONLY));
+      counters_.cpu.is(a->dir.get(), "cpuacct.usage");
+      counters_.cpu_user.is(a->dir.get(), "cpuacct.usage_user");
+      counters_.cpu_system.is(a->dir.get(), "cpuacct.usage_sys");
     }
     if (const Hierarchy* p = find("pids")) {
       TRY(sys::write_file_at(p->dir.get(), "pids.max", most_tasks(limits)));  // and init
-      TRY_SET(counters_.tasks, sys::open_at(p->dir.get(), "pids.current", O_RDONLY));
-      counters_.tasks_peak = sys::Fd(::openat(p->dir.get(), "pids.peak", O_RDONLY | O_CLOEXEC));  // since 6.11
-      TRY_SET(counters_.refused, sys::open_at(p->dir.get(), "pids.events", O_RDONLY));
+      counters_.tasks.is(p->dir.get(), "pids.current");
+      counters_.tasks_peak.is(p->dir.get(), "pids.peak");  // since 6.11
+      counters_.refused.is(p->dir.get(), "pids.events");
     }
     if (const Hierarchy* c = find("cpu")) {
       TRY(sys::write_file_at(c->dir.get(), "cpu.cfs_period_us", "100000"));
@@ -83,29 +122,37 @@ class CgroupV1 final : public Cgroup {
   }
 
   int clone_fd() const override { return -1; }
-  std::vector<int> tasks_fds() const override {
+  std::vector<int> tasks_fds() override {
     std::vector<int> out;
-    for (const auto& h : hierarchies_) out.push_back(h.tasks.get());
+    for (auto& h : hierarchies_) out.push_back(h.tasks.fd());
     return out;
   }
 
   Result<void> start_counting() override {
     accounted_ = false;
-    if (counters_.memory_peak.valid() && ::pwrite(counters_.memory_peak.get(), "0", 1, 0) != 1) return errno_error("reset memory peak", errno);
-    base_cpu_ = read_number_fd(counters_.cpu.get());
-    base_user_ = read_number_fd(counters_.cpu_user.get());
-    base_system_ = read_number_fd(counters_.cpu_system.get());
+    if (find("memory") != nullptr && ::pwrite(counters_.memory_peak.fd(), "0", 1, 0) != 1) return errno_error("reset memory peak", errno);
+    // Without these nobody would notice when it takes too much.
+    for (auto [controller, file] : {std::pair{"cpuacct", &counters_.cpu}, std::pair{"memory", &counters_.memory}})
+      if (find(controller) != nullptr && file->fd() < 0) return errno_error(controller, errno);
+    base_cpu_ = read_number_fd(counters_.cpu.fd());
+    base_user_ = read_number_fd(counters_.cpu_user.fd());
+    base_system_ = read_number_fd(counters_.cpu_system.fd());
     return {};
+  }
+
+  void rest() override {
+    for (auto& h : hierarchies_) h.tasks.close();
+    counters_.rest();
   }
 
   CgroupSample cheap_sample(Bytes unless_below) override {
     CgroupSample s;
-    s.cpu = Nanoseconds(read_number_fd(counters_.cpu.get()) - base_cpu_);
-    if (counters_.tasks.valid()) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.get()));
-    if (counters_.memory.valid()) {
-      s.memory = {read_number_fd(counters_.memory.get())};
+    s.cpu = Nanoseconds(read_number_fd(counters_.cpu.fd()) - base_cpu_);
+    if (counters_.tasks.fd() >= 0) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.fd()));
+    if (counters_.memory.fd() >= 0) {
+      s.memory = {read_number_fd(counters_.memory.fd())};
       if (s.memory >= unless_below) {
-        auto [anonymous, shared] = read_fields_fd(counters_.memory_stat.get(), "rss", "shmem");
+        auto [anonymous, shared] = read_fields_fd(counters_.memory_stat.fd(), "rss", "shmem");
         s.anonymous = {anonymous};
         s.shared = {shared};
       }
@@ -115,14 +162,14 @@ class CgroupV1 final : public Cgroup {
 
   CgroupSample full_sample() override {
     CgroupSample s;
-    s.cpu = Nanoseconds(read_number_fd(counters_.cpu.get()) - base_cpu_);
-    s.cpu_user = Nanoseconds(read_number_fd(counters_.cpu_user.get()) - base_user_);
-    s.cpu_system = Nanoseconds(read_number_fd(counters_.cpu_system.get()) - base_system_);
-    s.memory_peak = {read_number_fd(counters_.memory_peak.get())};
-    s.oom_kills = read_field_fd(counters_.oom.get(), "oom_kill");
-    auto peak = read_number_fd(counters_.tasks_peak.get());
+    s.cpu = Nanoseconds(read_number_fd(counters_.cpu.fd()) - base_cpu_);
+    s.cpu_user = Nanoseconds(read_number_fd(counters_.cpu_user.fd()) - base_user_);
+    s.cpu_system = Nanoseconds(read_number_fd(counters_.cpu_system.fd()) - base_system_);
+    s.memory_peak = {read_number_fd(counters_.memory_peak.fd())};
+    s.oom_kills = read_field_fd(counters_.oom.fd(), "oom_kill");
+    auto peak = read_number_fd(counters_.tasks_peak.fd());
     s.tasks_peak = peak > 1 ? static_cast<std::uint32_t>(peak - 1) : 0;
-    s.pids_refused = read_field_fd(counters_.refused.get(), "max");
+    s.pids_refused = read_field_fd(counters_.refused.fd(), "max");
     accounted_ = true;
     grew_ = peak > kLeastTasks || s.pids_refused != 0 || s.oom_kills != 0;
     return s;
@@ -160,16 +207,19 @@ class CgroupV1 final : public Cgroup {
   bool spoilt() override {
     if (removing_ || freezer_.valid()) return true;  // part of it may be gone
     // Counters that cannot be set back must be where a cell that did nothing would have left them.
-    if (!counters_.tasks_peak.valid()) return true;
+    if (counters_.tasks_peak.fd() < 0) return true;
     if (!accounted_) full_sample();  // the account of one whose processes are dead is its last
     accounted_ = false;
     return grew_;
   }
 
   bool at_rest() override {
-    if (read_number_fd(counters_.tasks.get()) != 0) return false;
+    // What cannot be opened again is there no more.
+    for (auto& h : hierarchies_)
+      if (h.tasks.fd() < 0) return false;
+    if (read_number_fd(counters_.tasks.fd()) != 0) return false;
     static const auto cpus = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-    return !counters_.memory.valid() || read_number_fd(counters_.memory.get()) <= kLeftOver + std::min<std::uint64_t>(cpus, 8) * kPerCpu;
+    return find("memory") == nullptr || read_number_fd(counters_.memory.fd()) <= kLeftOver + std::min<std::uint64_t>(cpus, 8) * kPerCpu;
   }
 
   bool remove() override {

@@ -43,7 +43,8 @@ class CgroupV2 final : public Cgroup {
   }
 
   int clone_fd() const override { return dir_.get(); }
-  std::vector<int> tasks_fds() const override { return {}; }
+  std::vector<int> tasks_fds() override { return {}; }
+  void rest() override {}
 
   Result<void> start_counting() override {
     base_cpu_ = read_field(dir_.get(), "cpu.stat", "usage_usec");

@@ -298,6 +298,10 @@ void Cell::allow_cpu_time() {
   ::syscall(SYS_prlimit64, program_, RLIMIT_CPU, &most, nullptr);
 }
 
+void Cell::rest() {
+  if (cgroup_) cgroup_->rest();
+}
+
 Result<void> Cell::start(Request request, OnOutput past_limit) {
   bool warm = state_ == State::kWarm;
   past_limit_ = past_limit;

@@ -68,6 +68,7 @@ class Cell {
   Result<void> warm_up(const Runtime& runtime, std::string id);  // parked → warming: the runtime is started
   Result<void> on_warm();                          // warming → warm: it says that it waits for its orders
   Result<void> start(Request request, OnOutput past_limit);  // parked or warm → running
+  void rest();                                     // parked or warm, and may stay so for long
   void kill(ExitReason reason);                    // the whole tree; the first reason stands
   Result<void> freeze(bool frozen);
   void attend();                                   // its usage is looked at often again
