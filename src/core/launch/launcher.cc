@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <deque>
 #include <map>
+#include <thread>
 
 #include "base/strings.h"
 #include "core/launch/around_machine.h"
@@ -53,6 +54,7 @@ struct Stock {
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
+  mutable bool filling = false;     // beside programs that run
   unsigned lost = 0;                // died while they waited, since the last request
 };
 constexpr unsigned kMostLost = 8;
@@ -92,9 +94,12 @@ class LauncherImpl final : public Launcher {
     if (Stock* stock = stock_with_cells(policy, request.runtime.get()))
       return hand_over(*stock, std::move(request), policy.on_output, std::move(done));
     TRY(give_id(request));
-    TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
     const auto* socket = std::get_if<StdinSocket>(&request.stdin_source);
-    TRY_SET(Run * run, spawn(kept, false, request.outer.get(), socket == nullptr ? -1 : socket->fd));
+    Run* run = socket == nullptr ? take_coming(policy) : nullptr;
+    if (run == nullptr) {
+      TRY_SET(std::shared_ptr<Kept> kept, parts_.plan_for(policy));
+      TRY_SET(run, spawn(kept, false, request.outer.get(), socket == nullptr ? -1 : socket->fd));
+    }
     run->request = std::move(request);
     run->past_limit = policy.on_output;
     run->done = std::move(done);
@@ -128,6 +133,9 @@ class LauncherImpl final : public Launcher {
     if (running() == 0 ? quiet && Clock::now() >= passed_on_ : Clock::now() >= idle_at()) {
       refill();
       if (!wants_refill()) parts_.idle_work();
+    } else if (quiet && running() < processors_) {
+      for (auto& s : stocks_)
+        if (runs_low(*s)) make_one(*s);
     }
     arm_timer();
     return {};
@@ -191,6 +199,19 @@ class LauncherImpl final : public Launcher {
     for (const Runtime* wanted : {runtime, static_cast<const Runtime*>(nullptr)}) {
       Stock* stock = find_stock(policy, wanted);
       if (stock && keep_fresh(*stock) && !stock->ready.empty()) return stock;
+    }
+    return nullptr;
+  }
+
+  // One that is being made for the stock and will be there sooner than another that were begun now.
+  Run* take_coming(const Policy& policy) {
+    Stock* stock = find_stock(policy, nullptr);
+    if (stock == nullptr || stock->coming == 0 || !keep_fresh(*stock)) return nullptr;
+    for (auto& [id, run] : runs_) {
+      if (run->stock != stock->id || run->cell->state() != Cell::State::kSettingUp || stock_of(*run) != stock) continue;
+      --stock->coming;
+      run->stock = 0;
+      return run.get();
     }
     return nullptr;
   }
@@ -412,6 +433,7 @@ class LauncherImpl final : public Launcher {
         std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
       return;
     }
+    run.cell->rest();
     stock->ready.push_back(run.id);
   }
 
@@ -436,6 +458,7 @@ class LauncherImpl final : public Launcher {
       if (run->cell->next_listener != Clock::time_point{}) earlier(run->cell->next_listener);
     }
     if (!parts_.nothing_leaving()) earlier(next_look_);
+    if (running() < processors_ && std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return runs_low(*s); })) earlier(Clock::now());
     if (wants_refill() || parts_.wants_idle_work()) earlier(running() == 0 ? std::max(Clock::now(), passed_on_) : idle_at());
     return due;
   }
@@ -522,6 +545,17 @@ class LauncherImpl final : public Launcher {
     stock->wanted = 0;
   }
 
+  // One request after the other, with no pause in which cells could be made: while a program runs on one processor, another has
+  // time to make the next ones. Not before half of them are gone, and then all that are missing: so whoever leaves pauses is not
+  // disturbed, and whoever leaves none is mostly served by one that waits. Two at a time: more, and the program itself would wait
+  // for them. No runtimes, which take longer to start than most programs run.
+  static bool runs_low(const Stock& s) {
+    const std::size_t have = s.ready.size() + s.coming;
+    if (have * 2 < s.wanted) s.filling = true;
+    if (have >= s.wanted) s.filling = false;
+    return !s.runtime && s.filling && s.coming < 2;
+  }
+
   bool wants_refill() const {
     for (const auto& s : stocks_)
       if (s->ready.size() + s->coming < s->wanted) return true;
@@ -531,15 +565,18 @@ class LauncherImpl final : public Launcher {
   void refill() {
     for (auto& s : stocks_) {
       keep_fresh(*s);
-      if (s->ready.size() + s->coming >= s->wanted) continue;
-      auto run = spawn(s->kept, true, s->placed() ? s->runtime->outer.get() : nullptr);
-      if (!run) {
-        s->wanted = 0;
-        continue;
-      }
-      run.value()->stock = s->id;
-      ++s->coming;
+      if (s->ready.size() + s->coming < s->wanted) make_one(*s);
     }
+  }
+
+  void make_one(Stock& s) {
+    auto run = spawn(s.kept, true, s.placed() ? s.runtime->outer.get() : nullptr);
+    if (!run) {
+      s.wanted = 0;
+      return;
+    }
+    run.value()->stock = s.id;
+    ++s.coming;
   }
 
   BackendKind backend_ = BackendKind::kNative;
@@ -554,6 +591,7 @@ class LauncherImpl final : public Launcher {
   std::map<RunId, std::unique_ptr<Run>> runs_;
   std::vector<std::unique_ptr<Stock>> stocks_;
   std::vector<RunId> dead_;
+  std::size_t processors_ = std::max(1u, std::thread::hardware_concurrency());
   RunId last_id_ = 0;  // 0 is the timer
   std::uint64_t last_stock_ = 0;
 };
