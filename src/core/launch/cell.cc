@@ -299,7 +299,7 @@ void Cell::allow_cpu_time() {
 }
 
 void Cell::rest() {
-  if (cgroup_) cgroup_->rest();
+  if (cgroup_ && !std::exchange(rests_, true)) cgroup_->rest();
 }
 
 Result<void> Cell::start(Request request, OnOutput past_limit) {

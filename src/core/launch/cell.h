@@ -124,7 +124,7 @@ class Cell {
   std::unique_ptr<Cgroup> cgroup_;
   std::shared_ptr<Template> template_;
   Template::Stamp stamp_;
-  bool frozen_ = false;
+  bool frozen_ = false, rests_ = false;
   int net_ = -1;                                   // the template's number of our net namespace
   OuterPlace outer_;
   std::string flat_workspace_;                     // made by us on the host, removed by us

@@ -132,7 +132,10 @@ class LauncherImpl final : public Launcher {
     finish();
     if (running() == 0 ? quiet && Clock::now() >= passed_on_ : Clock::now() >= idle_at()) {
       refill();
-      if (!wants_refill()) parts_.idle_work();
+      if (!wants_refill()) {
+        if (std::exchange(restless_, false)) let_rest();
+        parts_.idle_work();
+      }
     } else if (quiet && running() < processors_) {
       for (auto& s : stocks_)
         if (runs_low(*s)) make_one(*s);
@@ -433,7 +436,9 @@ class LauncherImpl final : public Launcher {
         std::erase_if(stocks_, [&](const auto& s) { return s.get() == stock; });
       return;
     }
-    run.cell->rest();
+    // What is made beside programs will not wait for long; should it, there will be time.
+    if (running() == 0) run.cell->rest();
+    else restless_ = true;
     stock->ready.push_back(run.id);
   }
 
@@ -459,7 +464,7 @@ class LauncherImpl final : public Launcher {
     }
     if (!parts_.nothing_leaving()) earlier(next_look_);
     if (running() < processors_ && std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return runs_low(*s); })) earlier(Clock::now());
-    if (wants_refill() || parts_.wants_idle_work()) earlier(running() == 0 ? std::max(Clock::now(), passed_on_) : idle_at());
+    if (wants_refill() || restless_ || parts_.wants_idle_work()) earlier(running() == 0 ? std::max(Clock::now(), passed_on_) : idle_at());
     return due;
   }
 
@@ -470,6 +475,8 @@ class LauncherImpl final : public Launcher {
   void arm_timer() const {
     if (!polled_) return;
     auto due = next_due();
+    // Setting it costs more than most of what it is set for: one that will go off earlier is left to do so, and is set again then.
+    if (armed_ && *armed_ > Clock::now() && (!due || *due >= *armed_)) return;
     if (due == armed_) return;
     armed_ = due;
     itimerspec spec{};
@@ -569,6 +576,11 @@ class LauncherImpl final : public Launcher {
     }
   }
 
+  void let_rest() {
+    for (auto& s : stocks_)
+      for (RunId id : s->ready) runs_.at(id)->cell->rest();
+  }
+
   void make_one(Stock& s) {
     auto run = spawn(s.kept, true, s.placed() ? s.runtime->outer.get() : nullptr);
     if (!run) {
@@ -585,6 +597,7 @@ class LauncherImpl final : public Launcher {
   sys::Fd init_, epoll_, timer_;
   mutable Parts parts_;  // which notes when it was looked whether a plan is up to date
   mutable std::optional<Clock::time_point> armed_;
+  bool restless_ = false;        // some cells wait that hold more than they need to
   mutable bool polled_ = false;  // somebody has asked for poll_fd()
   Clock::time_point last_busy_{}, next_look_{};  // the latter: at what dead cells have left
   Clock::time_point passed_on_{};  // by then the last end that was told will be
