@@ -29,10 +29,12 @@ Result<sys::Fd> lock(const std::string& state) {
 }
 
 // What is now in the project because of us is not a change of somebody else's at the next apply.
-Result<void> remember(const OpenLayers& layers, const std::vector<std::string>& paths, const std::string& state, Applied applied) {
+Result<void> remember(const OpenLayers& layers, const std::vector<std::string>& paths, const std::string& state, Applied applied,
+                      Unlocked& unlocked) {
   for (const auto& path : paths) {
     // Names that came and went by us; "FOLDER/." is no path of a change.
     const std::string folder(parent_of(path));
+    TRY(unlocked.folder(layers.lower.get(), folder));
     struct stat parent {};
     if (folder.empty()) {
       TRY_SET(parent, sys::stat_fd(layers.lower.get(), "the project"));
@@ -51,9 +53,22 @@ Result<void> remember(const OpenLayers& layers, const std::vector<std::string>& 
   return write_applied(state, applied);
 }
 
+// Folders that are closed to us are open while `work` needs them, and closed again however it ends.
+template <typename Work>
+auto with_folders_open(const OpenLayers& layers, const std::string& state, Work work) -> decltype(work(std::declval<Unlocked&>())) {
+  TRY(close_noted(layers, state));
+  Unlocked unlocked(note_opened(layers, state));
+  auto done = work(unlocked);
+  auto closed = close_all(layers, state, unlocked);
+  if (done.ok() && !closed.ok()) return std::move(closed).error();
+  closed.ignore("why it failed is said; what is open is noted, and closed by the next one");
+  return done;
+}
+
 Result<ApplyReport> carry_out(const OpenLayers& layers, ApplyPlan plan, const ApplyOptions& options, const Applied& applied,
-                              std::vector<std::string> also_remember) {
+                              std::vector<std::string> also_remember, Unlocked& unlocked) {
   TRY(name_temporaries(layers, plan, sys::random_uuid()));
+  TRY(open_for_writing(layers, plan, unlocked));
   Journal journal{base_time_now(), options, {}};
   for (const auto& s : plan.steps) journal.steps.push_back({s.found.change.path, s.temporary});
   about_to_change();
@@ -61,14 +76,16 @@ Result<ApplyReport> carry_out(const OpenLayers& layers, ApplyPlan plan, const Ap
   auto staged = stage_apply(layers, plan, options);
   if (!staged.ok()) {
     // Nothing of the project has been touched: as if it had not been begun.
-    TRY(remove_temporaries(layers, journal));
+    TRY(remove_temporaries(layers, journal, unlocked));
     TRY(remove_journal(options.state));
     return std::move(staged).error();
   }
-  TRY(commit_apply(layers, plan, options).context("apply is unfinished"));
+  TRY(commit_apply(layers, plan, options, unlocked).context("apply is unfinished"));
   for (const auto& s : journal.steps) also_remember.push_back(s.target);
   about_to_change();
-  TRY(remember(layers, also_remember, options.state, applied));
+  TRY(remember(layers, also_remember, options.state, applied, unlocked));
+  // Before the journal goes: an apply that was killed while it closed them is finished.
+  TRY(unlocked.close(layers.lower.get()).context("apply is unfinished"));
   about_to_change();
   TRY(remove_journal(options.state));
   plan.report.applied = true;
@@ -77,9 +94,8 @@ Result<ApplyReport> carry_out(const OpenLayers& layers, ApplyPlan plan, const Ap
   return std::move(plan.report);
 }
 
-Result<ApplyReport> run(const OpenLayers& layers, const ApplyOptions& options, std::vector<std::string> begun) {
+Result<ApplyReport> plan_and_carry_out(const OpenLayers& layers, const ApplyOptions& options, std::vector<std::string> begun, Unlocked& unlocked) {
   TRY_SET(auto selection, clean_selection(options.paths));
-  Unlocked unlocked;
   TRY_SET(auto found, find_changes(layers, selection, kMostChanges, unlocked, Above::kParents));
   ApplyReport held;
   if (options.approved) TRY(hold_to_approved(layers, found, *options.approved, begun, held));
@@ -87,13 +103,17 @@ Result<ApplyReport> run(const OpenLayers& layers, const ApplyOptions& options, s
   // What an unfinished apply was to write and is the same as in the cell now was written by it.
   std::vector<std::string> differing;
   for (const auto& f : found) differing.push_back(f.change.path);
-  TRY_SET(ApplyPlan plan, plan_apply(layers, std::move(found), options, applied, begun));
+  TRY_SET(ApplyPlan plan, plan_apply(layers, std::move(found), options, applied, begun, unlocked));
   plan.refused = plan.refused || !held.refused.empty();
   plan.report.refused.insert(plan.report.refused.end(), held.refused.begin(), held.refused.end());
   plan.report.skipped.insert(plan.report.skipped.end(), held.skipped.begin(), held.skipped.end());
   std::erase_if(begun, [&](const auto& path) { return std::binary_search(differing.begin(), differing.end(), path); });
   if (plan.refused || options.dry_run) return std::move(plan.report);
-  return carry_out(layers, std::move(plan), options, applied, std::move(begun));
+  return carry_out(layers, std::move(plan), options, applied, std::move(begun), unlocked);
+}
+
+Result<ApplyReport> run(const OpenLayers& layers, const ApplyOptions& options, std::vector<std::string> begun) {
+  return with_folders_open(layers, options.state, [&](Unlocked& unlocked) { return plan_and_carry_out(layers, options, std::move(begun), unlocked); });
 }
 
 Result<OpenLayers> open_both(const Layers& layers) {
@@ -151,7 +171,8 @@ Result<ApplyReport> finish_apply(const Layers& layers, const std::string& state)
   TRY_SET(auto journal, read_journal(state));
   if (!journal) return make_error(ErrorCode::kNotFound, "no apply of this cell is unfinished");
   TRY_SET(OpenLayers open, open_both(layers));
-  TRY(remove_temporaries(open, *journal));
+  // By itself: what is found in the cell then is compared with the modes that the project's folders have when they are closed.
+  TRY(with_folders_open(open, state, [&](Unlocked& unlocked) { return remove_temporaries(open, *journal, unlocked); }));
   journal->options.state = state;
   std::vector<std::string> begun;
   for (const auto& s : journal->steps) begun.push_back(s.target);
@@ -163,7 +184,7 @@ Result<void> abandon_apply(const Layers& layers, const std::string& state) {
   TRY_SET(auto journal, read_journal(state));
   if (!journal) return make_error(ErrorCode::kNotFound, "no apply of this cell is unfinished");
   TRY_SET(OpenLayers open, open_both(layers));
-  TRY(remove_temporaries(open, *journal));
+  TRY(with_folders_open(open, state, [&](Unlocked& unlocked) { return remove_temporaries(open, *journal, unlocked); }));
   return remove_journal(state);
 }
 

@@ -4,6 +4,8 @@
 // project refuses all of it. Then new files are written completely under temporary names, and only when they are on disk
 // does each take its place by a rename. A journal in the cell's folder says what is under way: after a kill -9 every
 // file is the old one or the new one, pending_apply() tells that something is unfinished, finish_apply() ends it.
+//
+// Folders that their owner has closed are opened where we own them, and noted before: whatever comes next closes them (unlocked.h).
 #pragma once
 #include <cstdint>
 #include <map>

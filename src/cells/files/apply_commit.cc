@@ -22,8 +22,8 @@ using Kind = ApplyStep::Kind;
 
 class Committer {
  public:
-  Committer(const OpenLayers& layers, ApplyPlan& plan, const ApplyOptions& options)
-      : upper_(layers.upper.get()), lower_(layers.lower.get()), plan_(plan), options_(options) {}
+  Committer(const OpenLayers& layers, ApplyPlan& plan, const ApplyOptions& options, Unlocked& unlocked)
+      : upper_(layers.upper.get()), lower_(layers.lower.get()), plan_(plan), options_(options), unlocked_(unlocked) {}
 
   Result<void> run() {
     // By path: a folder is there before what goes into it.
@@ -78,6 +78,7 @@ class Committer {
     if (::renameat2(from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str(), flags) < 0) return errno_error("rename", errno);
     if (s.exchange && s.found.change.old_type == FileType::kFolder) {
       moved_[s.found.change.path] = s.temporary;
+      unlocked_.moved(lower_, s.found.change.path, s.temporary);
     } else {
       // The old file that was exchanged; or one more name of what was renamed, which rename leaves when both are the same file.
       about_to_change();
@@ -159,8 +160,7 @@ class Committer {
     for (const auto& name : left_out) plan_.report.stripped.push_back({c.path, cat("attribute ", printable(name))});
     for (const auto& failed : write_xattrs(to.folder.get(), to.name, xattrs))
       plan_.report.stripped.push_back({c.path, cat("attribute ", printable(failed.name), ": ", ::strerror(failed.err))});
-    TRY_SET(sys::Fd folder, sys::open_at(to.folder.get(), to.name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    if (::chmod(cat("/proc/self/fd/", folder.get()).c_str(), c.mode & 03777) < 0) return errno_error("chmod", errno);
+    TRY(folder_mode(c, to));
     if (s.kind == Kind::kMode) {
       plan_.report.written.push_back(c.path);
       return {};
@@ -170,11 +170,21 @@ class Committer {
     return {};
   }
 
-  // Names are on disk when their folders are.
+  Result<void> folder_mode(const Change& c, const Place& at) {
+    const mode_t mode = c.mode & 03777;
+    // What we have opened would be closed by its old mode at the end; and in what is to be closed there is more to do.
+    if (unlocked_.holds(lower_, c.path) || (mode & Unlocked::kRead) != Unlocked::kRead) return unlocked_.leave_as(lower_, c.path, mode);
+    TRY_SET(sys::Fd folder, sys::open_at(at.folder.get(), at.name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    if (::chmod(cat("/proc/self/fd/", folder.get()).c_str(), mode) < 0) return errno_error("chmod", errno);
+    return {};
+  }
+
+  // Names are on disk when their folders are, and all of those are open still.
   Result<void> sync() {
     for (const auto& path : touched_) {
       auto folder = open_folder(lower_, path);
-      if (!folder.ok()) continue;  // removed by a later step, or closed by its new mode
+      if (!folder.ok() && (folder.error().err == ENOENT || folder.error().err == ENOTDIR)) continue;  // removed by a later step
+      if (!folder.ok()) return std::move(folder).error();
       if (::fsync(folder.value().get()) < 0) return errno_error(cat("sync ", printable(path)), errno);
     }
     return {};
@@ -183,14 +193,15 @@ class Committer {
   int upper_, lower_;
   ApplyPlan& plan_;
   const ApplyOptions& options_;
+  Unlocked& unlocked_;
   std::map<std::string, std::string> moved_;
   std::set<std::string> touched_;
 };
 
 }  // namespace
 
-Result<void> commit_apply(const OpenLayers& layers, ApplyPlan& plan, const ApplyOptions& options) {
-  return Committer(layers, plan, options).run();
+Result<void> commit_apply(const OpenLayers& layers, ApplyPlan& plan, const ApplyOptions& options, Unlocked& unlocked) {
+  return Committer(layers, plan, options, unlocked).run();
 }
 
 }  // namespace hotcell::cells

@@ -38,8 +38,8 @@ std::string handle_of(int root, const std::string& path) {
 
 class Planner {
  public:
-  Planner(const OpenLayers& layers, const ApplyOptions& options, const Applied& applied, const std::vector<std::string>& begun)
-      : layers_(layers), options_(options), applied_(applied), begun_(begun.begin(), begun.end()) {}
+  Planner(const OpenLayers& layers, const ApplyOptions& options, const Applied& applied, const std::vector<std::string>& begun, const Unlocked& unlocked)
+      : layers_(layers), options_(options), applied_(applied), begun_(begun.begin(), begun.end()), unlocked_(unlocked) {}
 
   Result<ApplyPlan> run(std::vector<FoundChange> found) {
     for (auto& f : found) {
@@ -133,7 +133,10 @@ class Planner {
       }
       Time known = options_.base;
       if (auto it = applied_.find(below(folder, ".")); it != applied_.end()) known = std::max(known, it->second);
-      return time_of(st.st_ctim) > known;
+      // Of a folder that is closed to us the ctime is when one of us last opened it; the mtime tells of its names, unless
+      // somebody has set it back.
+      st.st_mode = unlocked_.mode_of(layers_.lower.get(), folder, st);
+      return time_of(lacks(st, Unlocked::kWrite) ? st.st_mtim : st.st_ctim) > known;
     }
   }
 
@@ -157,6 +160,7 @@ class Planner {
   const ApplyOptions& options_;
   const Applied& applied_;
   std::set<std::string> begun_;
+  const Unlocked& unlocked_;
   std::string left_;
   std::vector<FoundChange> candidates_;
   ApplyPlan plan_;
@@ -200,8 +204,8 @@ bool leads_out(std::string_view link_path, std::string_view target) {
 }
 
 Result<ApplyPlan> plan_apply(const OpenLayers& layers, std::vector<FoundChange> found, const ApplyOptions& options, const Applied& applied,
-                             const std::vector<std::string>& begun) {
-  return Planner(layers, options, applied, begun).run(std::move(found));
+                             const std::vector<std::string>& begun, const Unlocked& unlocked) {
+  return Planner(layers, options, applied, begun, unlocked).run(std::move(found));
 }
 
 }  // namespace hotcell::cells

@@ -28,9 +28,9 @@ struct ApplyPlan {
   bool refused = false;
 };
 
-// `begun`: what an unfinished apply of ours was already free to write.
+// `begun`: what an unfinished apply of ours was already free to write. `unlocked`: by which it was found.
 Result<ApplyPlan> plan_apply(const OpenLayers& layers, std::vector<FoundChange> found, const ApplyOptions& options, const Applied& applied,
-                             const std::vector<std::string>& begun = {});
+                             const std::vector<std::string>& begun, const Unlocked& unlocked);
 
 // Which pattern protects it; empty: none.
 std::string protected_by(std::string_view path, const std::vector<std::string>& patterns);

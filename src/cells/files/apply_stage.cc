@@ -150,29 +150,33 @@ Result<void> stage_apply(const OpenLayers& layers, ApplyPlan& plan, const ApplyO
   return {};
 }
 
-Result<void> remove_temporaries(const OpenLayers& layers, const Journal& journal) {
+Result<void> remove_temporaries(const OpenLayers& layers, const Journal& journal, Unlocked& unlocked) {
+  const int root = layers.lower.get();
   std::set<std::string> targets;
   for (const auto& step : journal.steps) targets.insert(step.target);
   for (const auto& step : journal.steps) {
     if (step.temporary.empty()) continue;
-    auto place = open_parent(layers.lower.get(), step.temporary);
+    TRY(unlocked.folder(root, std::string(parent_of(step.temporary)), Unlocked::kWrite));
+    auto place = open_parent(root, step.temporary);
     if (!place.ok() && (place.error().err == ENOENT || place.error().err == ENOTDIR)) continue;
     if (!place.ok()) return std::move(place).error();
     const Place& at = place.value();
     if (::unlinkat(at.folder.get(), at.name.c_str(), 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR) return errno_error(cat("remove ", printable(step.temporary)), errno);
     // A new folder that is still empty, or an old one that made room and was being emptied.
-    TRY_SET(sys::Fd folder, sys::open_at(at.folder.get(), at.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    TRY(unlocked.folder(root, step.temporary, Unlocked::kWrite));
     std::vector<std::string> inner;
-    TRY(walk(folder.get(), "", Layer::kPlain, [&](const Entry& e, int, const std::string&) -> Result<Walk> {
+    const Visitor visit = [&](const Entry& e, int, const std::string&) -> Result<Walk> {
+      if (e.type == FileType::kFolder) TRY(unlocked.folder(root, e.path, Unlocked::kWrite));
       inner.push_back(e.path);
       return Walk::kEnter;
-    }));
+    };
+    TRY(walk(root, step.temporary, Layer::kPlain, visit, &unlocked));
     for (auto it = inner.rbegin(); it != inner.rend(); ++it) {
-      if (!targets.contains(below(step.target, *it))) continue;  // came later, and is nobody's to remove
-      TRY_SET(Place in, open_parent(folder.get(), *it));
+      if (!targets.contains(cat(step.target, it->substr(step.temporary.size())))) continue;  // came later, and is nobody's to remove
+      TRY_SET(Place in, open_parent(root, *it));
       if (::unlinkat(in.folder.get(), in.name.c_str(), 0) < 0 && ::unlinkat(in.folder.get(), in.name.c_str(), AT_REMOVEDIR) < 0)
-        return errno_error(cat("remove ", printable(below(step.temporary, *it))), errno);
+        return errno_error(cat("remove ", printable(*it)), errno);
     }
     if (::unlinkat(at.folder.get(), at.name.c_str(), AT_REMOVEDIR) < 0)
       return errno_error(cat("remove ", printable(step.temporary), ", which was the folder ", printable(step.target)), errno);

@@ -94,6 +94,7 @@ class Finder {
     parent_path_ = parent;
     parent_known_ = true;
     if (lower_ < 0) return {};
+    TRY(unlocked_.folder(lower_, parent));
     auto opened = open_folder(lower_, parent);
     if (opened.ok()) {
       parent_ = std::move(opened).value();
@@ -162,18 +163,19 @@ class Finder {
     return walk(lower_, path, Layer::kPlain, [&](const Entry& e, int, const std::string&) -> Result<Walk> {
       TRY(gone(e.path, e.st));
       return Walk::kEnter;
-    });
+    }, &unlocked_);
   }
 
   // Names of the project in this folder that the cell's folder of the same name lacks.
   Result<void> hidden_names(const std::string& path) {
+    TRY(unlocked_.folder(upper_, path));
     TRY_SET(sys::Fd mine, open_folder(upper_, path));
     std::vector<std::pair<std::string, struct stat>> missing;
     TRY(walk(lower_, path, Layer::kPlain, [&](const Entry& e, int, const std::string& name) -> Result<Walk> {
       struct stat st {};
       if (::fstatat(mine.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) missing.emplace_back(e.path, e.st);
       return Walk::kSkip;
-    }));
+    }, &unlocked_));
     for (const auto& [name, st] : missing) TRY(deleted(name, st));
     return {};
   }

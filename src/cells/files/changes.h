@@ -25,7 +25,8 @@ struct FoundChange {
 };
 // With kParents new folders above what is selected are found as well: it cannot be anywhere without them.
 enum class Above : std::uint8_t { kNothing, kParents };
-// Sorted by path. `unlocked` keeps closed folders of the upper layer open for as long as the caller reads from it.
+// Sorted by path, with the modes that closed folders of either layer have without `unlocked`, which keeps them open for as long
+// as the caller reads from them.
 Result<std::vector<FoundChange>> find_changes(const OpenLayers& layers, const std::vector<std::string>& selection,
                                               std::size_t at_most, Unlocked& unlocked, Above above = Above::kNothing);
 

@@ -18,12 +18,12 @@ namespace {
 
 std::string by_fd(const Place& place) { return cat("/proc/self/fd/", place.folder.get(), "/", place.name); }
 
-Result<std::vector<std::pair<std::string, struct stat>>> names_below(int root, const std::string& folder) {
+Result<std::vector<std::pair<std::string, struct stat>>> names_below(int root, const std::string& folder, Unlocked& unlocked) {
   std::vector<std::pair<std::string, struct stat>> out;
   auto listed = walk(root, folder, Layer::kPlain, [&](const Entry& e, int, const std::string& name) -> Result<Walk> {
     out.emplace_back(name, e.st);
     return Walk::kSkip;
-  });
+  }, &unlocked);
   if (!listed.ok() && (listed.error().err == ENOENT || listed.error().err == ENOTDIR || listed.error().err == ELOOP))
     return std::vector<std::pair<std::string, struct stat>>();
   if (!listed.ok()) return std::move(listed).error();
@@ -32,13 +32,14 @@ Result<std::vector<std::pair<std::string, struct stat>>> names_below(int root, c
 
 class Discarder {
  public:
-  explicit Discarder(const OpenLayers& layers) : upper_(layers.upper.get()), lower_(layers.lower.get()) {}
+  Discarder(const OpenLayers& layers, Unlocked& unlocked) : upper_(layers.upper.get()), lower_(layers.lower.get()), unlocked_(unlocked) {}
 
   // Down from the top: what hides the project on the way is made to hide everything but this path.
   Result<void> discard(const std::string& path) {
     for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
       const std::string at = path.substr(0, slash);
       const bool last = slash == std::string::npos;
+      TRY(unlocked_.folder(upper_, std::string(parent_of(at)), Unlocked::kWrite));
       TRY_SET(Place place, open_parent(upper_, at));
       struct stat st {};
       if (::fstatat(place.folder.get(), place.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -73,18 +74,19 @@ class Discarder {
 
   Result<void> fill(const std::string& at, int parent, const std::string& name, const struct stat& like) {
     TRY_SET(sys::Fd folder, sys::open_at(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    TRY_SET(auto names, names_below(lower_, at));
+    TRY_SET(auto names, names_below(lower_, at, unlocked_));
     for (const auto& [inner, st] : names) TRY(make_whiteout(folder.get(), inner));
     if (::fchown(folder.get(), like.st_uid, like.st_gid) < 0 && errno != EPERM) return errno_error("chown", errno);
-    if (::fchmod(folder.get(), like.st_mode & 07777) < 0) return errno_error("chmod", errno);
+    if (::fchmod(folder.get(), unlocked_.mode_of(lower_, at, like)) < 0) return errno_error("chmod", errno);
     return {};
   }
 
   // First everything it hid is hidden by name, then the mark goes: at no moment does too much show.
   Result<void> make_transparent(const std::string& at, const Place& place) {
     if (lower_ >= 0) {
+      TRY(unlocked_.folder(upper_, at, Unlocked::kWrite));
       TRY_SET(sys::Fd folder, open_folder(upper_, at));
-      TRY_SET(auto names, names_below(lower_, at));
+      TRY_SET(auto names, names_below(lower_, at, unlocked_));
       for (const auto& [name, st] : names) {
         struct stat own {};
         const bool there = ::fstatat(folder.get(), name.c_str(), &own, AT_SYMLINK_NOFOLLOW) == 0;
@@ -97,6 +99,7 @@ class Discarder {
   }
 
   int upper_, lower_;
+  Unlocked& unlocked_;
 };
 
 // An empty folder takes the place of the whole one: all or nothing.
@@ -121,7 +124,7 @@ Result<void> discard(const Layers& layers, const std::vector<std::string>& paths
     for (const auto& f : found) changed = changed || is_below(f.change.path, path);
     if (!changed) return make_error(ErrorCode::kNotFound, cat(printable(path), " is not changed in the cell"));
   }
-  Discarder discarder(open);
+  Discarder discarder(open, unlocked);
   for (const auto& path : selection) TRY(discarder.discard(path).context(cat("discard ", printable(path))));
   return {};
 }

@@ -122,59 +122,6 @@ Result<std::string> read_link_at(int folder, const std::string& name) {
 
 namespace {
 
-std::string by_fd(const sys::Fd& fd) { return cat("/proc/self/fd/", fd.get()); }
-
-// By descriptor: what is chmodded is what was looked at.
-Result<sys::Fd> hold_own(int parent, const std::string& name, struct stat& st) {
-  TRY_SET(sys::Fd held, sys::open_at(parent, name.c_str(), O_PATH | O_NOFOLLOW));
-  TRY_SET(st, sys::stat_fd(held.get(), name));
-  if (st.st_uid != ::geteuid() || S_ISLNK(st.st_mode)) return errno_error(cat("open ", printable(name)), EACCES);
-  return held;
-}
-
-}  // namespace
-
-Unlocked::~Unlocked() {
-  // Innermost first: once a folder is closed again, what is in it cannot be reached, but these are held.
-  for (auto it = folders_.rbegin(); it != folders_.rend(); ++it) (void)::chmod(by_fd(it->held).c_str(), it->mode);
-}
-
-Result<void> Unlocked::folder(int parent, const std::string& name) {
-  constexpr std::size_t kMost = 256;  // each costs a descriptor
-  if (folders_.size() == kMost) return make_error(ErrorCode::kLimit, cat("more than ", kMost, " folders may not be read"));
-  struct stat st {};
-  TRY_SET(sys::Fd held, hold_own(parent, name, st));
-  if (::chmod(by_fd(held).c_str(), (st.st_mode & 07777) | 0700) < 0) return errno_error(cat("chmod ", printable(name)), errno);
-  folders_.push_back({std::move(held), st.st_mode & 07777});
-  return {};
-}
-
-Result<sys::Fd> Unlocked::file(int parent, const std::string& name) {
-  // Non-blocking: a file may have become a FIFO, and nobody writes to that.
-  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  auto opened = sys::open_at(parent, name.c_str(), kFlags);
-  if (opened.ok() || opened.error().err != EACCES) return opened;
-  struct stat st {};
-  TRY_SET(sys::Fd held, hold_own(parent, name, st));
-  if (::chmod(by_fd(held).c_str(), (st.st_mode & 07777) | 0400) < 0) return opened;
-  opened = sys::open(by_fd(held).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (::chmod(by_fd(held).c_str(), st.st_mode & 07777) < 0) return errno_error(cat("chmod ", printable(name)), errno);
-  return opened;
-}
-
-Result<std::string> Unlocked::attribute(int parent, const std::string& name, const std::function<Result<std::string>()>& read) {
-  auto value = read();
-  if (value.ok() || value.error().err != EACCES) return value;
-  struct stat st {};
-  TRY_SET(sys::Fd held, hold_own(parent, name, st));
-  if (::chmod(by_fd(held).c_str(), (st.st_mode & 07777) | 0400) < 0) return value;
-  value = read();
-  if (::chmod(by_fd(held).c_str(), st.st_mode & 07777) < 0) return errno_error(cat("chmod ", printable(name)), errno);
-  return value;
-}
-
-namespace {
-
 Result<std::vector<std::string>> names_in(sys::Fd folder, const std::string& path) {
   std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.get()), ::closedir);
   if (!stream) return errno_error(cat("read ", printable(path)), errno);
@@ -196,6 +143,7 @@ class Walker {
       : root_(root), layer_(layer), visit_(visit), unlocked_(unlocked) {}
 
   Result<void> run(std::string start) {
+    if (unlocked_ != nullptr) TRY(unlocked_->folder(root_, start));
     folders_.push_back({std::move(start), 0});
     while (!folders_.empty()) {
       Folder folder = std::move(folders_.back());
@@ -232,8 +180,8 @@ class Walker {
       }
       TRY_SET(Walk next, visit_(entry, folder.get(), name));
       if (next != Walk::kEnter || entry.type != FileType::kFolder) continue;
-      // As root nothing is closed to us; for others what lacks a bit would be.
-      if (unlocked_ != nullptr && (entry.st.st_mode & 0500) != 0500 && ::geteuid() != 0) TRY(unlocked_->folder(folder.get(), name));
+      // Not before it was visited: of one with an access list, an attribute changes with the mode.
+      if (unlocked_ != nullptr && lacks(entry.st, Unlocked::kRead)) TRY(unlocked_->folder(root_, entry.path));
       enter.push_back({std::move(entry.path), mark});
     }
     for (auto it = enter.rbegin(); it != enter.rend(); ++it) folders_.push_back(std::move(*it));

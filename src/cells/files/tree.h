@@ -10,6 +10,7 @@
 
 #include "cells/files/diff.h"
 #include "cells/files/layers.h"
+#include "cells/files/unlocked.h"
 #include "sys/fd.h"
 
 namespace hotcell::cells {
@@ -28,27 +29,6 @@ Result<Place> open_parent(int root, const std::string& path);
 // Nothing: it is not there, or what should be a folder above it is none.
 Result<std::optional<struct stat>> stat_below(int root, const std::string& path);
 Result<std::string> read_link_at(int folder, const std::string& name);
-
-// A program may have taken our right to read its files. We own them, so we give it back to ourselves: of a file for as
-// long as opening takes, of a folder for as long as this lives.
-class Unlocked {
- public:
-  Unlocked() = default;
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-  ~Unlocked();
-  Result<void> folder(int parent, const std::string& name);
-  static Result<sys::Fd> file(int parent, const std::string& name);  // O_RDONLY
-  // For as long as it takes; the same error again when that is of no use.
-  static Result<std::string> attribute(int parent, const std::string& name, const std::function<Result<std::string>()>& read);
-
- private:
-  struct Was {
-    sys::Fd held;
-    mode_t mode;
-  };
-  std::vector<Was> folders_;
-};
 
 FileType type_of(mode_t mode);
 Time time_of(const timespec& t);
@@ -74,6 +54,7 @@ enum class Walk : std::uint8_t { kEnter, kSkip };
 // one folder are sorted. `layer` tells whether overlay's marks mean something here.
 enum class Layer : std::uint8_t { kUpper, kPlain };
 using Visitor = std::function<Result<Walk>(const Entry& entry, int folder, const std::string& name)>;
+// `unlocked` opens what is closed to us, the start as well.
 Result<void> walk(int root, const std::string& start, Layer layer, const Visitor& visit, Unlocked* unlocked = nullptr);
 
 }  // namespace hotcell::cells
