@@ -54,7 +54,8 @@ struct Stock {
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
-  mutable bool filling = false;     // beside programs that run
+  mutable bool filling = false;     // beside programs that run,
+  Clock::time_point not_before{};   // which may use what a cell takes: processes above all
   unsigned lost = 0;                // died while they waited, since the last request
 };
 constexpr unsigned kMostLost = 8;
@@ -138,7 +139,7 @@ class LauncherImpl final : public Launcher {
       }
     } else if (quiet && running() < processors_) {
       for (auto& s : stocks_)
-        if (runs_low(*s)) make_one(*s);
+        if (runs_low(*s) && !make_one(*s)) s->not_before = Clock::now() + std::chrono::milliseconds(100);
     }
     arm_timer();
     return {};
@@ -560,7 +561,7 @@ class LauncherImpl final : public Launcher {
     const std::size_t have = s.ready.size() + s.coming;
     if (have * 2 < s.wanted) s.filling = true;
     if (have >= s.wanted) s.filling = false;
-    return !s.runtime && s.filling && s.coming < 2;
+    return !s.runtime && s.filling && s.coming < 2 && Clock::now() >= s.not_before;
   }
 
   bool wants_refill() const {
@@ -572,7 +573,7 @@ class LauncherImpl final : public Launcher {
   void refill() {
     for (auto& s : stocks_) {
       keep_fresh(*s);
-      if (s->ready.size() + s->coming < s->wanted) make_one(*s);
+      if (s->ready.size() + s->coming < s->wanted && !make_one(*s)) s->wanted = 0;
     }
   }
 
@@ -581,14 +582,12 @@ class LauncherImpl final : public Launcher {
       for (RunId id : s->ready) runs_.at(id)->cell->rest();
   }
 
-  void make_one(Stock& s) {
+  bool make_one(Stock& s) {
     auto run = spawn(s.kept, true, s.placed() ? s.runtime->outer.get() : nullptr);
-    if (!run) {
-      s.wanted = 0;
-      return;
-    }
+    if (!run) return false;
     run.value()->stock = s.id;
     ++s.coming;
+    return true;
   }
 
   BackendKind backend_ = BackendKind::kNative;
