@@ -59,6 +59,7 @@ struct Stock {
   unsigned lost = 0;                // died while they waited, since the last request
 };
 constexpr unsigned kMostLost = 8;
+constexpr std::size_t kManyWanted = 4;
 
 // Whoever is told of an end passes the answer on, often on the processor that we run on: what nobody waits for comes after that.
 constexpr auto kPassedOnWithin = std::chrono::microseconds(500);
@@ -556,12 +557,13 @@ class LauncherImpl final : public Launcher {
   // One request after the other, with no pause in which cells could be made: while a program runs on one processor, another has
   // time to make the next ones. Not before half of them are gone, and then all that are missing: so whoever leaves pauses is not
   // disturbed, and whoever leaves none is mostly served by one that waits. Two at a time: more, and the program itself would wait
-  // for them. No runtimes, which take longer to start than most programs run.
+  // for them. No runtimes, which take longer to start than most programs run; and not for the sake of one or two cells, which
+  // nobody keeps who has many requests.
   static bool runs_low(const Stock& s) {
     const std::size_t have = s.ready.size() + s.coming;
     if (have * 2 < s.wanted) s.filling = true;
     if (have >= s.wanted) s.filling = false;
-    return !s.runtime && s.filling && s.coming < 2 && Clock::now() >= s.not_before;
+    return !s.runtime && s.wanted >= kManyWanted && s.filling && s.coming < 2 && Clock::now() >= s.not_before;
   }
 
   bool wants_refill() const {
