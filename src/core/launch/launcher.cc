@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -84,6 +85,11 @@ class LauncherImpl final : public Launcher {
     if (!timer_.valid()) return errno_error("timerfd_create", errno);
     // Edge: it need not be read, setting it again re-arms it.
     TRY_SET(epoll_, sys::epoll_with(timer_.get(), EPOLLIN | EPOLLET));
+    at_once_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!at_once_.valid()) return errno_error("eventfd", errno);
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, at_once_.get(), &event) < 0) return errno_error("epoll_ctl", errno);
     parts_.open(&host_, init_.get(), backend_);
     sweep_ = options.sweep;
     if (sweep_) sweep_cgroups(host_.cgroup);
@@ -477,8 +483,15 @@ class LauncherImpl final : public Launcher {
   void arm_timer() const {
     if (!polled_) return;
     auto due = next_due();
-    // Setting it costs more than most of what it is set for: one that will go off earlier is left to do so, and is set again then.
-    if (armed_ && *armed_ > Clock::now() && (!due || *due >= *armed_)) return;
+    // Setting it costs more than most of what it is set for. What is due already needs none, and one that will go off earlier is left
+    // to do so, and is set again then.
+    const auto now = Clock::now();
+    if (due && *due <= now) {
+      const std::uint64_t one = 1;
+      (void)!::write(at_once_.get(), &one, sizeof one);  // an edge each time; it need not be read either
+      return;
+    }
+    if (armed_ && *armed_ > now && (!due || *due >= *armed_)) return;
     if (due == armed_) return;
     armed_ = due;
     itimerspec spec{};
@@ -595,7 +608,7 @@ class LauncherImpl final : public Launcher {
   BackendKind backend_ = BackendKind::kNative;
   bool sweep_ = false;
   Host host_;
-  sys::Fd init_, epoll_, timer_;
+  sys::Fd init_, epoll_, timer_, at_once_;
   mutable Parts parts_;  // which notes when it was looked whether a plan is up to date
   mutable std::optional<Clock::time_point> armed_;
   bool restless_ = false;        // some cells wait that hold more than they need to
