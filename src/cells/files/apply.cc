@@ -44,11 +44,10 @@ Result<void> remember(const OpenLayers& layers, const std::vector<std::string>& 
       if (found && S_ISDIR(found->st_mode)) applied[below(folder, ".")] = time_of(found->st_ctim);
     }
     TRY_SET(auto st, stat_below(layers.lower.get(), path));
-    if (!st) {
-      applied.erase(path);
-    } else if (!S_ISDIR(st->st_mode)) {
-      applied[path] = time_of(st->st_ctim);
-    }
+    const bool is_folder = st && S_ISDIR(st->st_mode);
+    if (!is_folder) applied.erase(below(path, "."));
+    if (st && !is_folder) applied[path] = time_of(st->st_ctim);
+    else applied.erase(path);
   }
   return write_applied(state, applied);
 }

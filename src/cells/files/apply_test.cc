@@ -157,6 +157,20 @@ TEST(Apply, ItsOwnWorkIsNoConflictLater) {
   EXPECT_EQ(notes(report.value().conflicts), "changed: changed in the project\n");
 }
 
+TEST(Apply, WhatIsGoneIsNotRemembered) {
+  Scratch s;
+  make_project(s);
+  for (auto [script, remembered] : {std::pair("mkdir -p one/two; echo 1 > one/two/file; echo 2 > other", ".\none/.\none/two/.\none/two/file\nother\n"),
+                                    {"rm one/two/file", ".\none/.\none/two/.\nother\n"},
+                                    {"rm -r one; rm other; mkdir other; echo 3 > one", ".\none\n"}}) {
+    IN_CELL(s, script);
+    auto report = apply(s.layers(), options_of(s));
+    ASSERT_OK(report);
+    EXPECT_TRUE(report.value().applied) << script << "\n" << apply_text(report.value());
+    EXPECT_EQ(Scratch::run(s / "state", "cut -d' ' -f2 applied").output, remembered) << script;
+  }
+}
+
 TEST(Apply, ProtectedPathsAreRefusedUnlessTold) {
   Scratch s;
   write_text(s / "lower/.git/config", "[core]\n");
