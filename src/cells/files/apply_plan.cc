@@ -1,8 +1,6 @@
 #include "cells/files/apply_plan.h"
 
-#include <fcntl.h>
-#include <sys/xattr.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <set>
@@ -13,28 +11,6 @@
 
 namespace hotcell::cells {
 namespace {
-
-// The handle overlayfs keeps of what a file was copied from: version, magic, length, flags, type, uuid, then the handle.
-std::string origin_handle(const OpenLayers& layers, const std::string& path) {
-  auto place = open_parent(layers.upper.get(), path);
-  if (!place.ok()) return {};
-  char value[256];
-  constexpr std::size_t kBefore = 5 + 16;
-  ssize_t n = ::lgetxattr(cat("/proc/self/fd/", place.value().folder.get(), "/", place.value().name).c_str(),
-                          cat(overlay_prefix(), "origin").c_str(), value, sizeof value);
-  return n > static_cast<ssize_t>(kBefore) ? std::string(value + kBefore, static_cast<std::size_t>(n) - kBefore) : std::string();
-}
-
-std::string handle_of(int root, const std::string& path) {
-  auto place = open_parent(root, path);
-  if (!place.ok()) return {};
-  alignas(file_handle) char buffer[sizeof(file_handle) + MAX_HANDLE_SZ];
-  auto* handle = reinterpret_cast<file_handle*>(buffer);
-  handle->handle_bytes = MAX_HANDLE_SZ;
-  int mount = 0;
-  if (::name_to_handle_at(place.value().folder.get(), place.value().name.c_str(), handle, &mount, 0) < 0) return {};
-  return std::string(reinterpret_cast<const char*>(handle->f_handle), handle->handle_bytes);
-}
 
 class Planner {
  public:
@@ -50,10 +26,8 @@ class Planner {
         continue;
       }
       conflict(f);
-      candidates_.push_back(std::move(f));
+      add(std::move(f));
     }
-    removed_originals();
-    for (auto& f : candidates_) add(std::move(f));
     plan_.refused = !plan_.report.refused.empty() || (!plan_.report.conflicts.empty() && !options_.force);
     return std::move(plan_);
   }
@@ -85,29 +59,17 @@ class Planner {
 
   void conflict(const FoundChange& f) {
     const Change& c = f.change;
-    if (c.old_type == FileType::kNone) return;
+    // Not of a file that the cell has moved. What an unfinished apply of ours was free to write may have changed the folder.
+    if (c.old_type == FileType::kNone) {
+      if (came_from_project(c.path) && !begun_.contains(c.path) && folder_changed(c.path))
+        plan_.report.conflicts.push_back({c.path, "removed from the project"});
+      return;
+    }
     // A folder's ctime says that names came or went, which is no matter of ours; those that came are judged themselves.
     if (c.old_type == FileType::kFolder) return;
     Time known = options_.base;
     if (auto it = applied_.find(c.path); it != applied_.end()) known = std::max(known, it->second);
     if (time_of(f.lower.st_ctim) > known) plan_.report.conflicts.push_back({c.path, "changed in the project"});
-  }
-
-  // A file that was copied from the project, whose original is no longer there. Not one that the cell has moved: then
-  // the original is among what the cell has removed or replaced.
-  void removed_originals() {
-    std::vector<std::pair<std::string, std::string>> missing;  // path, handle
-    for (const auto& f : candidates_) {
-      if (f.change.kind != ChangeKind::kAdded || !came_from_project(f.change.path)) continue;
-      missing.emplace_back(f.change.path, origin_handle(layers_, f.change.path));
-    }
-    if (missing.empty()) return;
-    std::set<std::string> there;
-    for (const auto& f : candidates_)
-      if (f.change.old_type != FileType::kNone) there.insert(handle_of(layers_.lower.get(), f.change.path));
-    for (auto& [path, handle] : missing)
-      if (handle.empty() ? !begun_.contains(path) && folder_changed(path) : !there.contains(handle))
-        plan_.report.conflicts.push_back({path, "removed from the project"});
   }
 
   bool came_from_project(const std::string& path) const {
@@ -117,9 +79,10 @@ class Planner {
     return mark.ok() && mark.value();
   }
 
-  // From where it came is not known: overlay's own note says so for ordinary users, ours in a fork or after a restore. What
-  // was removed from the project has changed the folder it was in; what the cell has moved there has not. A project in
-  // which other names came or went there is asked about once too often, never too seldom.
+  // From which file it came is not known. overlayfs notes its handle only where it is mounted outside of a user namespace,
+  // which no cell's is, and keeps it when an apply has put the copy in that file's place. What was removed from the project
+  // has changed the folder it was in; what the cell has moved there has not. A project in which other names came or went
+  // there is asked about once too often.
   bool folder_changed(const std::string& path) const {
     for (std::string folder(parent_of(path));; folder = std::string(parent_of(folder))) {
       struct stat st {};
@@ -162,7 +125,6 @@ class Planner {
   std::set<std::string> begun_;
   const Unlocked& unlocked_;
   std::string left_;
-  std::vector<FoundChange> candidates_;
   ApplyPlan plan_;
 };
 

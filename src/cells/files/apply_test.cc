@@ -138,6 +138,55 @@ TEST(Apply, AMovedFileIsNoConflict) {
   EXPECT_EQ(read_text(s / "lower/moved"), "kept\n");
 }
 
+// As root overlayfs keeps a handle of the file that each was copied from at first, here, where it is mounted without a user namespace.
+TEST(Apply, WhatWasAppliedMayBeMovedAgainAndAgain) {
+  Scratch s;
+  make_project(s);
+  for (const char* script : {"mv changed b", "mv b c; echo more >> c", "chmod 600 c", "mkdir one; mv c one/c",
+                             "echo more >> kept; mkdir two; mv one/c two/c; rmdir one", "mv two three; mv kept k; echo new > kept",
+                             "mv three/c changed; rmdir three; mv k kept", "mv changed mode; ln kept k", "mv mode kept; mv k mode"}) {
+    IN_CELL(s, script);
+    const std::string expected = seen_in_cell(s);
+    auto report = apply(s.layers(), options_of(s));
+    ASSERT_OK(report);
+    EXPECT_TRUE(report.value().applied) << script << "\n" << apply_text(report.value());
+    EXPECT_EQ(seen_in_project(s), expected) << script;
+    EXPECT_TRUE(nothing_differs(s)) << script;
+  }
+}
+
+TEST(Apply, WhatOthersRemoveAfterItWasMovedIsAConflict) {
+  const std::tuple<const char*, const char*, const char*> kMeanwhile[] = {
+      {"true", "mv b c", ""},
+      {"rm b", "mv b c", "c: removed from the project\n"},
+      {"rm b; mkdir b", "mv b c", "c: removed from the project\n"},
+      {"rm b; echo theirs > b", "mv b c", "b: changed in the project\nc: removed from the project\n"},
+      {"rm b", "echo more >> b", "b: removed from the project\n"},
+  };
+  for (const auto& [others, cell, conflicts] : kMeanwhile) {
+    Scratch s;
+    make_project(s);
+    IN_CELL(s, "mv changed b");
+    ASSERT_OK(apply(s.layers(), options_of(s)));
+    IN_CELL(s, cell);
+    ::usleep(30'000);
+    ASSERT_EQ(Scratch::run(s / "lower", others).exit_code, 0);
+    auto report = apply(s.layers(), options_of(s));
+    ASSERT_OK(report);
+    EXPECT_EQ(notes(report.value().conflicts), conflicts) << others;
+    EXPECT_EQ(report.value().applied, *conflicts == '\0') << others;
+    if (*conflicts == '\0') continue;
+    // Forced, it is ours again.
+    auto forced = options_of(s);
+    forced.force = true;
+    ASSERT_OK(apply(s.layers(), forced));
+    IN_CELL(s, "mv [bc] d");
+    report = apply(s.layers(), options_of(s));
+    ASSERT_OK(report);
+    EXPECT_TRUE(report.value().applied) << others << "\n" << apply_text(report.value());
+  }
+}
+
 TEST(Apply, ItsOwnWorkIsNoConflictLater) {
   Scratch s;
   make_project(s);
@@ -339,7 +388,7 @@ void killed_at_any_step(bool approved) {
     EXPECT_EQ(seen_in_project(s), goal) << "killed at step " << g_die_at;
     EXPECT_EQ(Scratch::run(s / "lower", "find . -name '.hotcell*'").output, "") << g_die_at;
     // And its own work is no conflict afterwards.
-    IN_CELL(s, "echo later > changed");
+    IN_CELL(s, "mv changed moved; echo later > changed");
     auto later = apply(s.layers(), options_of(s));
     ASSERT_OK(later);
     EXPECT_TRUE(later.value().applied) << g_die_at << apply_text(later.value());
