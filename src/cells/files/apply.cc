@@ -29,14 +29,16 @@ Result<sys::Fd> lock(const std::string& state) {
 }
 
 // What is now in the project because of us is not a change of somebody else's at the next apply.
-Result<void> remember(const OpenLayers& layers, const std::vector<std::string>& paths, const std::string& state, Applied applied,
+Result<void> remember(const OpenLayers& layers, const ApplyPlan& plan, const std::vector<std::string>& paths, const std::string& state, Applied applied,
                       Unlocked& unlocked) {
   for (const auto& path : paths) {
     // Names that came and went by us; "FOLDER/." is no path of a change.
     const std::string folder(parent_of(path));
     TRY(unlocked.folder(layers.lower.get(), folder));
     struct stat parent {};
-    if (folder.empty()) {
+    if (plan.changed_by_others.contains(folder)) {
+      // It stays known as it was before they changed it.
+    } else if (folder.empty()) {
       TRY_SET(parent, sys::stat_fd(layers.lower.get(), "the project"));
       applied["."] = time_of(parent.st_ctim);
     } else {
@@ -82,7 +84,7 @@ Result<ApplyReport> carry_out(const OpenLayers& layers, ApplyPlan plan, const Ap
   TRY(commit_apply(layers, plan, options, unlocked).context("apply is unfinished"));
   for (const auto& s : journal.steps) also_remember.push_back(s.target);
   about_to_change();
-  TRY(remember(layers, also_remember, options.state, applied, unlocked));
+  TRY(remember(layers, plan, also_remember, options.state, applied, unlocked));
   // Before the journal goes: an apply that was killed while it closed them is finished.
   TRY(unlocked.close(layers.lower.get()).context("apply is unfinished"));
   about_to_change();

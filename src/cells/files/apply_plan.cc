@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/strings.h"
@@ -29,6 +30,7 @@ class Planner {
       add(std::move(f));
     }
     plan_.refused = !plan_.report.refused.empty() || (!plan_.report.conflicts.empty() && !options_.force);
+    if (!options_.force && (!options_.paths.empty() || options_.approved || !plan_.report.skipped.empty())) changed_folders();
     return std::move(plan_);
   }
 
@@ -84,22 +86,37 @@ class Planner {
   // has changed the folder it was in; what the cell has moved there has not. A project in which other names came or went
   // there is asked about once too often.
   bool folder_changed(const std::string& path) const {
-    for (std::string folder(parent_of(path));; folder = std::string(parent_of(folder))) {
-      struct stat st {};
-      if (folder.empty()) {
-        if (::fstat(layers_.lower.get(), &st) < 0) return true;
-      } else {
-        auto found = stat_below(layers_.lower.get(), folder);
-        if (!found.ok()) return true;
-        if (!found.value() || !S_ISDIR(found.value()->st_mode)) continue;
-        st = *found.value();
-      }
-      Time known = options_.base;
-      if (auto it = applied_.find(below(folder, ".")); it != applied_.end()) known = std::max(known, it->second);
-      // Of a folder that is closed to us the ctime is when one of us last opened it; the mtime tells of its names, unless
-      // somebody has set it back.
-      st.st_mode = unlocked_.mode_of(layers_.lower.get(), folder, st);
-      return time_of(lacks(st, Unlocked::kWrite) ? st.st_mtim : st.st_ctim) > known;
+    for (std::string folder(parent_of(path));; folder = std::string(parent_of(folder)))
+      if (auto changed = names_changed(folder)) return *changed;
+  }
+
+  // Nothing: there is no such folder.
+  std::optional<bool> names_changed(const std::string& folder) const {
+    struct stat st {};
+    if (folder.empty()) {
+      if (::fstat(layers_.lower.get(), &st) < 0) return true;
+    } else {
+      auto found = stat_below(layers_.lower.get(), folder);
+      if (!found.ok()) return true;
+      if (!found.value() || !S_ISDIR(found.value()->st_mode)) return std::nullopt;
+      st = *found.value();
+    }
+    Time known = options_.base;
+    if (auto it = applied_.find(below(folder, ".")); it != applied_.end()) known = std::max(known, it->second);
+    // Of a folder that is closed to us the ctime is when one of us last opened it; the mtime tells of its names, unless
+    // somebody has set it back.
+    st.st_mode = unlocked_.mode_of(layers_.lower.get(), folder, st);
+    return time_of(lacks(st, Unlocked::kWrite) ? st.st_mtim : st.st_ctim) > known;
+  }
+
+  // Something that is left for later may have lost its original there, and this apply changes the folder, too: then its time says
+  // nothing any more. What an unfinished apply was free to write has done so already.
+  void changed_folders() {
+    std::set<std::string> ours;
+    for (const auto& path : begun_) ours.emplace(parent_of(path));
+    for (const auto& s : plan_.steps) {
+      std::string folder(parent_of(s.found.change.path));
+      if (!ours.contains(folder) && names_changed(folder).value_or(false)) plan_.changed_by_others.insert(std::move(folder));
     }
   }
 

@@ -1,5 +1,6 @@
 // What an apply will do, decided before anything is done.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct ApplyPlan {
   ApplyReport report;         // lists only
   std::vector<ApplyStep> steps;  // sorted by path
   bool refused = false;
+  // In which names came or went since we last knew, when not all that is changed in them is decided here.
+  std::set<std::string> changed_by_others;
 };
 
 // `begun`: what an unfinished apply of ours was already free to write. `unlocked`: by which it was found.

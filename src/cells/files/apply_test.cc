@@ -75,6 +75,33 @@ TEST(Apply, TheProjectBecomesWhatTheCellSees) {
   EXPECT_EQ(Scratch::run(s / "lower", "find . -name '.hotcell*'").output, "");
 }
 
+TEST(Apply, WhatOthersRemovedIsNotForgottenWhenSomethingBesideItIsApplied) {
+  Scratch s;
+  make_project(s);
+  IN_CELL(s, "echo mine > changed; echo mine > mode; echo more > folder/other");
+  std::filesystem::remove(s / "lower/changed");
+  auto options = options_of(s);
+  options.paths = {"mode"};
+  auto beside = apply(s.layers(), options);
+  ASSERT_OK(beside);
+  EXPECT_TRUE(beside.value().applied) << apply_text(beside.value());
+  auto rest = apply(s.layers(), options_of(s));
+  ASSERT_OK(rest);
+  EXPECT_FALSE(rest.value().applied);
+  EXPECT_EQ(notes(rest.value().conflicts), "changed: removed from the project\n");
+  auto all = options_of(s);
+  all.force = true;
+  auto forced = apply(s.layers(), all);
+  ASSERT_OK(forced);
+  EXPECT_TRUE(forced.value().applied);
+  // What is known now is asked about no more.
+  IN_CELL(s, "mv changed moved");
+  auto moved = apply(s.layers(), options_of(s));
+  ASSERT_OK(moved);
+  EXPECT_TRUE(moved.value().applied) << apply_text(moved.value());
+  EXPECT_TRUE(nothing_differs(s));
+}
+
 TEST(Apply, AttributesHolesAndTimesComeAlong) {
   Scratch s;
   s.project_is_as_it_was();
