@@ -1,4 +1,5 @@
 // hotcell-front: started by `hotcell serve` and `hotcell mcp`. Not for calling by hand.
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
   // The supervisor says when; a terminal's signals reach it, too.
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
   ::prctl(PR_SET_DUMPABLE, 0);
+  // One heap for all threads: in those of the others malloc keeps what one large request took, where malloc_trim() does not reach.
+  ::mallopt(M_ARENA_MAX, 1);
   auto code = server::run_front(arguments);
   if (code.ok()) return code.value();
   std::fprintf(stderr, "hotcell: %s\n", printable(code.error().message).c_str());

@@ -10,6 +10,7 @@
 
 #include "base/source_folder_testing.h"
 #include "base/strings.h"
+#include "daemon/processes.h"
 #include "daemon/rest_client.h"
 
 namespace hotcell::testing {
@@ -64,6 +65,26 @@ TEST_F(Rest, ATimeoutIsAResultAndNotAnError) {
   auto answer = execute(R"({"command":"sleep","args":["60"],"timeout_secs":0.5})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(field(answer.body, "status"), "timeout");
+}
+
+TEST_F(Rest, WhatOneLargeRequestTookIsGivenBack) {
+  const int front = child_named(daemon_pid(), "hotcell-front");
+  ASSERT_GT(front, 0);
+  auto resident = [&] {
+    const std::string status = sys::read_file(cat("/proc/", front, "/status").c_str()).value_or("");
+    auto at = status.find("VmRSS:");
+    return at == std::string::npos ? 0L : std::atol(status.c_str() + at + 6) >> 10;
+  };
+  execute(R"j({"language":"python","code":"print(1)"})j");
+  const long before = resident();
+  record = false;
+  // Read, checked by a worker, and written into the history: each has its own copy, on its own thread.
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(execute(cat(R"({"language":"python","code":"#)", std::string(14u << 20, 'x'), "\"}")).status, 200);
+  // What has ended is kept for a minute, and 16 MiB of it at most.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(40);
+  while (resident() > before + 28 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(resident(), before + 28) << "MiB; before: " << before;
 }
 
 TEST_F(Rest, LongOutputIsTruncatedAndTheProgramEndsByItself) {
