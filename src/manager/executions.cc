@@ -486,6 +486,8 @@ class ExecutionsImpl final : public Executions {
     ++stats_.ended;
     auto waited = live->begun == Clock::time_point{} ? Nanoseconds(0) : Nanoseconds(live->begun - live->submitted);
     if (hooks_.ended) hooks_.ended(r, &report, waited, live->from_stock);
+    // What is kept says of its times what the result says. Of what did not run it has no more than the moment of the refusal.
+    if (report.end_time > report.start_time) r.started = report.start_time, r.ended = report.end_time;
     ExecutionDetails details{job_json(live->job.spec), live->result, live->usage_json(), live->events_json()};
     const auto here = std::this_thread::get_id();
     // The writer may come to it when we are gone: until it is back on the loop's thread, it has nothing of ours.

@@ -67,6 +67,18 @@ TEST_F(Rest, ATimeoutIsAResultAndNotAnError) {
   EXPECT_EQ(field(answer.body, "status"), "timeout");
 }
 
+TEST_F(Rest, AnExecutionHasOneBeginningAndOneEndWhereverItIsLookedAt) {
+  const std::string id = field(execute(R"j({"language":"c","code":"int main(void) { return 0; }"})j").body, "id");
+  const std::string result = send("GET", cat("/api/v1/sandbox/status/", id)).body, row = send("GET", cat("/api/v1/executions/", id)).body;
+  const std::string listed = send("GET", "/api/v1/executions?limit=1").body;
+  for (const char* name : {"start_time", "end_time"}) {
+    const std::string to_micros = field(result, name).substr(0, 26);
+    ASSERT_EQ(to_micros.size(), 26u) << result;
+    EXPECT_EQ(field(row, name).substr(0, 26), to_micros) << name << " is that of the program, and not of its compiler";
+    EXPECT_EQ(field(listed, name).substr(0, 26), to_micros);
+  }
+}
+
 TEST_F(Rest, WhatOneLargeRequestTookIsGivenBack) {
   const int front = child_named(daemon_pid(), "hotcell-front");
   ASSERT_GT(front, 0);

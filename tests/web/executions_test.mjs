@@ -86,6 +86,18 @@ test('a compiler error stands in the compile step', async (t) => {
   const page = await visit(t, `#/executions/${id}`);
   await page.getByTestId('verdict').getByText('Does not compile').waitFor(patient);
   await page.locator('.diagnostic').first().waitFor();
+  assert.match(await page.locator('.phases').getAttribute('aria-label'), /compile [^,]*$/, 'nothing ran after it');
+});
+
+test('what waited for its turn and then for its compiler shows both', async (t) => {
+  const code = `int main(void) { return ${Math.floor(Math.random() * 100)}; }  // ${Date.now()}\n`;
+  const { id } = await execute({ language: 'c', code });
+  const { start_time: start, end_time: end, result } = await api(`/api/v1/executions/${id}`);
+  assert.equal(start.slice(0, 26), result.start_time.slice(0, 26), 'the list has the times of the result');
+  assert.equal(end.slice(0, 26), result.end_time.slice(0, 26));
+  const page = await visit(t, `#/executions/${id}`);
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+  assert.match(await page.locator('.phases').getAttribute('aria-label'), /^queue and hand-over [^,]*, compile [^,]*, run /);
 });
 
 test('what a program writes is text, never markup, colours aside', async (t) => {

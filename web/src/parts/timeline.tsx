@@ -7,13 +7,15 @@ export function Timeline({ e, result }: { e: Execution; result: Result | null })
   const created = parse(e.created)?.getTime();
   const started = parse(e.start_time)?.getTime();
   const steps = Object.entries(result?.setup_ns ?? {});
-  const compile = result?.compile && !result.compile.cached ? result.compile.duration_ns : 0;
-  const run = result?.duration ?? e.duration;
+  // What does not compile has the times of its compiler, and nothing ran.
+  const compileOnly = result?.exit_reason === 'compile_error';
+  const compile = !compileOnly && result?.compile && !result.compile.cached ? result.compile.duration_ns : 0;
+  const last = result?.duration ?? e.duration;
   const before = created && started ? Math.max(0, (started - created) * 1e6 - compile) : 0;
   const parts = [
     { name: 'queue and hand-over', ns: before, tone: 'queue' },
     { name: 'compile', ns: compile, tone: 'compile' },
-    { name: 'run', ns: run, tone: 'run' },
+    compileOnly ? { name: 'compile', ns: last, tone: 'compile' } : { name: 'run', ns: last, tone: 'run' },
   ].filter((p) => p.ns > 0);
   const whole = parts.reduce((sum, p) => sum + p.ns, 0);
   const longest = Math.max(1, ...steps.map(([, t]) => t));
