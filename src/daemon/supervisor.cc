@@ -350,7 +350,8 @@ class Supervisor {
     if (int status = 0; has_ended(launcher_, status)) {
       launcher_socket_.reset();
       if (!stopping_ && front_.pid != 0) {
-        say("the launcher has stopped; starting another");
+        // A front that refuses to start lets go of it, and may still be on its way out; it has said why.
+        if (ready_ || !WIFEXITED(status) || WEXITSTATUS(status) != 0) say("the launcher has stopped; starting another");
         launcher_at_ = launcher_backoff_.next(Clock::now());
       }
     }

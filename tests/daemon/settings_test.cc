@@ -158,5 +158,20 @@ TEST(ServeNetwork, OneThatTheBackendCannotHoldIsRefusedAtTheStart) {
   EXPECT_TRUE(has(read_text(told), "config.yaml:2: network.enabled is not supported on this platform: the landlock backend has no network namespace")) << read_text(told);
 }
 
+// Several at once, so that the launcher, whom the front lets go of as it ends, is often the first to have gone.
+TEST(ServeRefused, SaysWhyAndNothingElse) {
+  TempDir around;
+  const std::string folder = around.path();
+  std::ofstream(folder + "/config.yaml") << "listen: [\"0.0.0.0:0\"]\ntls: {elsewhere: true}\n";
+  const std::string line = cat("cd '", folder, "' && for n in $(seq 24); do timeout 20 '", program_path(),
+                               "' serve --config config.yaml --state state$n 2>told$n & done; wait");
+  ASSERT_EQ(std::system(line.c_str()), 0);
+  for (int n = 1; n <= 24; ++n) {
+    const std::string told = read_text(cat(folder, "/told", n));
+    EXPECT_TRUE(has(told, "there is no key that a caller could show")) << told;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+  }
+}
+
 }  // namespace
 }  // namespace hotcell::testing
