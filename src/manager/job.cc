@@ -160,6 +160,8 @@ Result<void> set_network(const JobSpec& spec, const JobRules& rules, Policy& pol
   }
   if (network.mode == NetworkMode::kProxy && !rules.proxy)
     return make_error(ErrorCode::kUnsupported, "network_enabled: this server gives no network to programs: hotcell-proxy is not installed");
+  if (network.mode == NetworkMode::kProxy && !rules.no_proxy_reason.empty() && spec.tier != "strong")
+    return make_error(ErrorCode::kUnsupported, cat("network: not supported on this platform: ", rules.no_proxy_reason));
   return narrow_network(spec, rules, network);
 }
 

@@ -75,6 +75,7 @@ struct JobRules {
   bool network_enabled = false;                  // what `network` is when nobody says
   bool host_network = false;                     // whether a caller may have the host's network at all
   bool proxy = false;                            // whether there is a proxy for those that may not
+  std::string no_proxy_reason;                   // why nothing would hold a program to it; empty: it does. Not of the strong tier
   // Whether a request's own lists make sense and are within what the proxy may reach.
   std::function<Result<void>(const std::vector<std::string>& allow, const std::vector<std::string>& block)> check_domains;
   bool strong = false;                           // whether the strong tier works here

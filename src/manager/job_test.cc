@@ -72,6 +72,25 @@ TEST(MakeJob, FilesArgumentsAndVariablesThatCannotBeAreRefused) {
   EXPECT_EQ(why([](JobSpec& s) { for (int i = 0; i <= 1000; ++i) s.env[cat("V", i)] = "x"; }), "env: more than 1000 variables");
 }
 
+TEST(MakeJob, ANetworkThatNothingWouldHoldIsRefusedBeforeAnythingRuns) {
+  JobRules r = rules();
+  r.proxy = r.strong = true;
+  auto ask = [&](const char* tier) {
+    JobSpec spec;
+    spec.argv = {"true"};
+    spec.network = true;
+    spec.tier = tier;
+    return make_job(std::move(spec), r);
+  };
+  EXPECT_TRUE(ask("light").ok());
+  r.no_proxy_reason = "no walls";
+  auto job = ask("light");
+  ASSERT_FALSE(job.ok());
+  EXPECT_EQ(job.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(job.error().message, "network: not supported on this platform: no walls");
+  EXPECT_TRUE(ask("strong").ok()) << "its walls are another tool's";
+}
+
 TEST(RuntimeNeeds, AreRaisedWhereNobodyHasSaidOtherwise) {
   EXPECT_EQ(limits("java", ""), "128 256");
   EXPECT_EQ(limits("java", "default"), "128 256");

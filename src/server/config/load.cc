@@ -248,10 +248,12 @@ Result<void> check_whole(Config& config) {
 
 }  // namespace
 
-std::string no_network_behind(const Config& config) {
-  if (config.backend != "landlock" || config.host_network) return {};
+std::string no_proxy_behind(const Config& config) {
+  if (config.backend != "landlock") return {};
   return "the landlock backend has no network namespace, and nothing else would hold programs to the proxy";
 }
+
+std::string no_network_behind(const Config& config) { return config.host_network ? std::string() : no_proxy_behind(config); }
 
 Result<void> check_network(const Config& config) {
   const std::string why = config.network_enabled ? no_network_behind(config) : std::string();

@@ -41,6 +41,8 @@ Result<Config> load_config(const ConfigSources& sources);
 // One file's text alone, over the defaults; for checking a file before it is installed.
 Result<Config> parse_config(std::string_view yaml, std::string_view filename);
 
+// Why no program can be held to the proxy behind this backend; empty: it can.
+std::string no_proxy_behind(const Config& config);
 // Why programs cannot be given a network behind this backend; empty: they can. Without a network namespace nothing holds a program to
 // the proxy, and the launcher refuses every one that is to be held: what cannot be honoured is not switched on.
 std::string no_network_behind(const Config& config);

@@ -154,6 +154,7 @@ JobRules rules_of(const Config& c, const FrontArguments& arguments) {
   r.network_enabled = c.network_enabled;
   r.host_network = c.host_network;
   r.proxy = arguments.proxy;
+  r.no_proxy_reason = no_proxy_behind(c);
   if (auto most = net::read_door_words(arguments.proxy_words); most.ok())
     r.check_domains = [rules = most.value().rules](const std::vector<std::string>& allow, const std::vector<std::string>& block) {
       return net::check_order(rules, allow, block);
