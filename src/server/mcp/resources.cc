@@ -48,7 +48,7 @@ Members list_resources(const McpServices& services, const Caller& caller, const 
     if (!out.ends_with('[')) out += ',';
     out += cat("{\"uri\":", json_string(cat(kPrefix, r.id)), ",\"name\":", json_string(r.id),
                ",\"title\":", json_string(printable(r.command.substr(0, 100))),
-               ",\"description\":", json_string(cat("execution, ", to_string(r.status), ", ", r.language)),
+               ",\"description\":", json_string(cat("execution, ", to_string(r.status), r.language.empty() ? "" : ", ", r.language)),
                ",\"mimeType\":\"application/json\"}");
   }
   out += ']';

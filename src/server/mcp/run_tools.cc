@@ -24,7 +24,7 @@ constexpr std::string_view kRunProperties =
 "timeout_ms":{"type":"integer","minimum":1,"maximum":86400000,"description":"Wall time; the server's maximum still holds."},
 "profile":{"type":"string","description":"Name of a policy profile, such as default, strict or dev."},
 "tier":{"type":"string","enum":["light","strong"],"description":"How strongly the cell is isolated."},
-"network":{"type":"boolean","description":"Ask for network access; there is none by default."},
+"network":{"type":"boolean","description":"true: a network, false: none, whatever this server gives to whoever does not say (none, unless it is configured to)."},
 "secrets":{"type":"object","additionalProperties":{"type":"string"},"description":"{\"NAME@host\":\"value\"}: with network, the variable NAME is a placeholder; the value is put in for it in requests to that host alone, and never seen by the program."},
 "allow_domains":{"type":"array","items":{"type":"string"},"description":"With network: only these hosts, within the server's configuration (host, *.d, .d, with :PORT)."},
 "block_domains":{"type":"array","items":{"type":"string"},"description":"With network: not these."},
@@ -182,7 +182,8 @@ std::span<const Tool> run_tools() {
   static const Tool kTools[] = {
       {"run_code", "Run code",
        "Run a program in a fresh sandbox, or in one that lasts (sandbox_id), and return its output, exit code, findings "
-       "of the static check (fresh ones), denials and resource usage. No network and no files of the host unless the profile grants them. Long output is cut: "
+       "of the static check (fresh ones), denials and resource usage. No network unless it is asked for or this server gives one, and no files of the host "
+       "unless the profile grants them. Long output is cut: "
        "`truncated` says so, get_execution returns the rest.",
        kCodeInput, kRunOutputSchema, kAnnotations, ToolNeeds::kRun, run_code, kSandboxHeader},
       {"run_command", "Run a command",

@@ -14,11 +14,9 @@ namespace {
 
 constexpr std::size_t kMostInBatch = 64;
 constexpr std::string_view kInstructions =
-    "Runs code and commands in sandboxes on this machine. Each run gets a fresh cell without network and without files "
-    "of "
-    "the host; pass files in, read stdout and stderr back. A result with status failed is the program's own doing: "
-    "read "
-    "stderr. What was refused is in `denials`; explain_denial says which setting would allow it. Cut output "
+    "Runs code and commands in sandboxes on this machine. Each run gets a fresh cell without files of the host, and without "
+    "a network unless it is asked for or this server gives one; pass files in, read stdout and stderr back. A result with "
+    "status failed is the program's own doing: read stderr. What was refused is in `denials`; explain_denial says which setting would allow it. Cut output "
     "(`truncated`) is read on with get_execution.";
 
 std::string capabilities(bool fixtures) {

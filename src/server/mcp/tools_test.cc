@@ -389,6 +389,7 @@ TEST(McpTools, VerifyListAndResources) {
   for (int i = 0; i < 60; ++i) scene.send(call("run_command", R"({"command":"true"})"));
   JsonValue page = result(scene.send(R"({"jsonrpc":"2.0","id":7,"method":"resources/list"})"));
   EXPECT_EQ(page.items("resources").size(), 50u);
+  EXPECT_EQ(page.items("resources")[0].text("description"), "execution, completed");
   JsonValue next = result(scene.send(cat(R"({"jsonrpc":"2.0","id":7,"method":"resources/list","params":{"cursor":")",
                                     page.text("nextCursor"), "\"}}")));
   EXPECT_EQ(next.items("resources").size(), 10u);
