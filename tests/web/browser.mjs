@@ -77,9 +77,9 @@ export async function shot(page, name) {
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 }
 
-export async function api(path, body) {
+export async function api(path, body, method = body === undefined ? 'GET' : 'POST') {
   const answer = await fetch(`${url}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
+    method,
     headers: { 'Content-Type': 'application/json', ...(key ? { Authorization: `Bearer ${key}` } : {}) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

@@ -113,6 +113,17 @@ test('a program that may use the network is held to a proxy, and told what it re
   await page.getByLabel('network through a proxy').uncheck();
 });
 
+test('a program without the network has none, also where this daemon gives one to whoever does not say', async (t) => {
+  const change = (network_enabled) => api('/api/v1/sandbox/config', { network_enabled }, 'PATCH');
+  await change(true);
+  t.after(() => change(false));
+  const page = await visit(t, '#/playground');
+  await write(page, 'import os\nprint("proxy", os.environ.get("https_proxy"))\n');
+  await page.getByTestId('share').getByText('"network":"none"').waitFor();
+  await page.getByTestId('run').click();
+  await page.getByText('proxy None').first().waitFor(patient);
+});
+
 test('the keys of the editor indent, and can be left', async (t) => {
   const page = await visit(t, '#/playground');
   const code = page.locator('#code');

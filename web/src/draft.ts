@@ -97,6 +97,9 @@ export function draftFrom(e: ExecutionDetails): void {
 
 const kLimits = ['memory', 'cpu_time', 'processes', 'disk', 'output'] as const;
 
+// Whether this daemon gives a network to programs whose request does not say.
+export const networkByDefault = signal(false);
+
 export function requestOf(d: Draft): Record<string, unknown> {
   const limits: Record<string, string | number> = {};
   for (const name of kLimits) if (d[name]) limits[name] = name === 'processes' ? Number(d[name]) : d[name];
@@ -110,7 +113,7 @@ export function requestOf(d: Draft): Record<string, unknown> {
     ...(d.rich ? { rich: true } : {}),
     ...(d.verify ? {} : { verify: false }),
     ...(d.explain ? { explain_denials: true } : {}),
-    ...(d.network ? { network: 'proxy' } : {}),
+    ...(d.network ? { network: 'proxy' } : networkByDefault.value ? { network: 'none' } : {}),
   };
 }
 

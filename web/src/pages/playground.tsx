@@ -1,7 +1,7 @@
 // Write, verify, run, share.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, haveKey, killExecution, listOf, post, words } from '../api';
-import { asCommand, asCurl, chooseLanguage, draft, edit, requestOf, type Draft } from '../draft';
+import { asCommand, asCurl, chooseLanguage, draft, edit, networkByDefault, requestOf, type Draft } from '../draft';
 import { ns, bytes, verdictSentence } from '../format';
 import { executionPath } from '../router';
 import { readEvents } from '../sse';
@@ -95,6 +95,12 @@ export function PlaygroundPage() {
     );
     get<unknown>('/api/v1/profiles').then(
       (all) => setProfiles(listOf<Profile>(all, 'profiles')),
+      () => {},
+    );
+    get<{ network_enabled?: boolean }>('/api/v1/sandbox/info').then(
+      (info) => {
+        networkByDefault.value = info.network_enabled ?? false;
+      },
       () => {},
     );
   }, []);
