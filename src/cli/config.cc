@@ -36,6 +36,9 @@ int check(const Parsed& parsed) {
     sources.only_file = std::string(name);
     sources.variables["STATE_DIRECTORY"] = "/var/lib/hotcell";  // where the state would lie is not asked here
     auto config = server::load_config(sources);
+    // Whom its programs may talk to, which `serve` reads as well before it starts anything.
+    if (config.ok())
+      if (auto words = proxy_words(config.value()); !words.ok()) config = std::move(words).error().context(printable(name));
     w.begin_object();
     w.field("file", name);
     w.field("valid", config.ok());

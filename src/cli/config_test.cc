@@ -91,6 +91,18 @@ TEST_F(ConfigCommand, CheckReadsTheFileAloneAndItsExitCodeTells) {
   EXPECT_EQ(config({"check", folder_ + "/none"}).code, 125);
 }
 
+TEST_F(ConfigCommand, CheckRefusesTheHostsThatServeWouldRefuse) {
+  for (std::string_view bad : {"allow: [\"http://a.org\"]", "block: [\"a b\"]", "private: [300.1.1.1]", "allow: [\"@nobody\"]"}) {
+    write(cat("network: {", bad, "}\n"));
+    auto said = config({"check", file_});
+    EXPECT_EQ(said.code, 125) << bad;
+    EXPECT_TRUE(contains(said.err, cat(file_, ": network"))) << said.err;
+    EXPECT_EQ(said.out, "");
+  }
+  write("network: {allow: [\"@registries\", \"*.a.org:443\"], private: [\"10.0.0.0/8\"]}\n");
+  EXPECT_EQ(config({"check", file_}).code, 0);
+}
+
 TEST_F(ConfigCommand, TheExampleIsAFileThatChecks) {
   auto example = config({"example"});
   write(example.out);

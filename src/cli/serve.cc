@@ -23,8 +23,6 @@
 #include "daemon/supervisor.h"
 #include "hotcell/language.h"
 #include "hotcell/policy.h"
-#include "net/door/order.h"
-#include "net/tool_config.h"
 #include "server/config/load.h"
 #include "sys/file.h"
 
@@ -79,24 +77,6 @@ remote::Ceiling ceiling_of(const server::Config& config) {
     for (const auto& [name, path] : find_tools(*language, default_policy()))
       if (!path.starts_with("/usr/") && path.rfind('/') > 0) c.read.push_back(path.substr(0, path.rfind('/')));
   return c;
-}
-
-// What the proxies of its cells may reach and do at most; checked here, where somebody reads the error.
-Result<std::vector<std::string>> proxy_words(const server::Config& config) {
-  net::RuleOptions rules;
-  rules.block = config.network_block;
-  rules.allow_private = config.network_private;
-  TRY(net::allow_hosts(config.network_allow, "network.allow:", rules));
-  TRY(net::RuleSet::create(rules).context("network"));
-  auto words = net::rule_words(rules);
-  net::ProxyLimits limits;
-  limits.bytes = config.network_bytes.n;
-  limits.bytes_per_second = config.network_rate.n;
-  limits.connections = config.network_connections;
-  limits.time = std::chrono::ceil<std::chrono::milliseconds>(config.network_time);
-  limits.life = std::chrono::ceil<std::chrono::milliseconds>(config.network_connection_time);
-  for (auto& word : net::limit_words(limits)) words.push_back(std::move(word));
-  return words;
 }
 
 // What cells made over the doors must ask about; read once, here, where somebody reads the error.

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 
 #include "base/strings.h"
+#include "net/door/order.h"
+#include "net/tool_config.h"
 
 namespace hotcell {
 namespace {
@@ -77,6 +80,23 @@ Result<server::ConfigSources> serve_sources(const Parsed& parsed) {
 Result<server::Config> serve_config(const Parsed& parsed) {
   TRY_SET(auto sources, serve_sources(parsed));
   return server::load_config(sources);
+}
+
+Result<std::vector<std::string>> proxy_words(const server::Config& config) {
+  net::RuleOptions rules;
+  rules.block = config.network_block;
+  rules.allow_private = config.network_private;
+  TRY(net::allow_hosts(config.network_allow, "network.allow:", rules));
+  TRY(net::RuleSet::create(rules).context("network"));
+  auto words = net::rule_words(rules);
+  net::ProxyLimits limits;
+  limits.bytes = config.network_bytes.n;
+  limits.bytes_per_second = config.network_rate.n;
+  limits.connections = config.network_connections;
+  limits.time = std::chrono::ceil<std::chrono::milliseconds>(config.network_time);
+  limits.life = std::chrono::ceil<std::chrono::milliseconds>(config.network_connection_time);
+  for (auto& word : net::limit_words(limits)) words.push_back(std::move(word));
+  return words;
 }
 
 }  // namespace hotcell
