@@ -253,7 +253,9 @@ Result<Job> make_job(JobSpec spec, const JobRules& rules) {
   Nanoseconds wall = s.timeout.value_or(s.limits.wall.value_or(rules.default_timeout));
   if (s.limits.wall && *s.limits.wall > rules.max_timeout)
     return bad(cat("limits.wall: ", exact_duration(*s.limits.wall), " is more than this server's ", exact_duration(rules.max_timeout)));
-  if (chosen.origins.contains("limits.wall") && !s.timeout && !s.limits.wall) wall = job.policy.limits.wall;
+  // A file has said it, or a preset that is another than default's: there the server's takes its place.
+  const bool says = chosen.origins.contains("limits.wall") || job.policy.limits.wall != default_policy().limits.wall;
+  if (says && !s.timeout && !s.limits.wall) wall = job.policy.limits.wall;
   job.request.wall = std::min(wall, rules.max_timeout);
   job.policy.limits.wall = rules.max_timeout;
   job.request.env = s.env;

@@ -91,6 +91,28 @@ TEST(MakeJob, ANetworkThatNothingWouldHoldIsRefusedBeforeAnythingRuns) {
   EXPECT_TRUE(ask("strong").ok()) << "its walls are another tool's";
 }
 
+TEST(MakeJob, TheTimeOfAProfileHoldsWhereTheRequestHasNone) {
+  using namespace std::chrono_literals;
+  auto wall = [](const char* profile, std::optional<Nanoseconds> asked = {}, const char* language = "") {
+    JobSpec spec;
+    if (*language == '\0') spec.argv = {"true"};
+    else spec.language = language, spec.code = "x";
+    spec.profile = profile;
+    spec.timeout = asked;
+    auto job = make_job(std::move(spec), rules());
+    EXPECT_TRUE(job.ok()) << job.error().message;
+    return job.ok() ? job.value().request.wall : Nanoseconds(0);
+  };
+  EXPECT_EQ(wall(""), 5min) << "the server's";
+  EXPECT_EQ(wall("default"), 5min);
+  EXPECT_EQ(wall("strict"), 10s) << "a preset";
+  EXPECT_EQ(wall("java-strict", {}, "java"), load_profile("java-strict", rules().profiles).value().limits.wall) << "what extends one";
+  EXPECT_EQ(wall("minimal", {}, "python"), 30s) << "a file";
+  EXPECT_EQ(wall("ci"), 5min) << "10m, but for the server's maximum";
+  EXPECT_EQ(wall("strict", 2s), 2s);
+  EXPECT_EQ(wall("strict", 20s), 20s) << "as --timeout does";
+}
+
 TEST(RuntimeNeeds, AreRaisedWhereNobodyHasSaidOtherwise) {
   EXPECT_EQ(limits("java", ""), "128 256");
   EXPECT_EQ(limits("java", "default"), "128 256");
