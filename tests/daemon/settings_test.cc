@@ -106,6 +106,23 @@ TEST_F(Settings, InfoHasTheConfigurationThatIsInForce) {
   EXPECT_TRUE(std::get<bool>(at(info(), "configuration.effective.network.enabled").v));
 }
 
+class Restarted : public DaemonFixture {
+ protected:
+  void SetUp() override {
+    config = "network: {enabled: false}\n";
+    DaemonFixture::SetUp();
+  }
+};
+
+TEST_F(Restarted, ANetworkThatWasChangedWhileItRanOutlastsTheFileAndThatIsSaid) {
+  EXPECT_EQ(send("PATCH", "/api/v1/sandbox/config", R"({"network_enabled":true})").status, 200);
+  EXPECT_FALSE(has(read_text(state + ".said"), "network.enabled")) << "it has just been asked for";
+  end_daemon();
+  start_daemon();
+  EXPECT_TRUE(has(send("GET", "/api/v1/sandbox/info").body, R"("network_enabled":true)"));
+  EXPECT_TRUE(has(read_text(state + ".said"), "network.enabled is true, as PATCH /api/v1/sandbox/config has left it; the configuration says false")) << read_text(state + ".said");
+}
+
 TEST_F(Settings, AProfileFromAFileIsThatOfRequestsThatNameNone) {
   auto all = info();
   EXPECT_EQ(at(all, "memory_limit").integer(), 96 << 20);

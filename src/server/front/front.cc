@@ -173,6 +173,10 @@ class Front {
     if (made_.cells_hidden) services_->cells = cells_.get();
     fill_services();
     TRY(restore_config(*services_));
+    // What was changed while it ran lasts, also where the file says something else: whoever wrote that reads it here.
+    if (const bool enabled = executions_->rules().network_enabled; enabled != made_.config.network_enabled)
+      (*made_.log)(LogLevel::kInfo, cat("network.enabled is ", enabled ? "true" : "false", ", as PATCH /api/v1/sandbox/config has left it; the configuration says ",
+                                        enabled ? "false" : "true"), {});
     mcp::McpServices needs{.executions = *executions_, .history = *history_, .post = [this](std::function<void()> w) { loop_.post(std::move(w)); },
                            .verify = {}, .languages = {}, .version = {}};
     needs.verify = [this](mcp::VerifyJob job, mcp::McpServices::Verified done) { verify_for_mcp(std::move(job), std::move(done)); };
