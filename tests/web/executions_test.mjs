@@ -66,10 +66,12 @@ test('a long run is watched and killed on its page', async (t) => {
   await page.getByTestId('output').getByText('here').waitFor(patient);
   await page.locator('.uplot').first().waitFor(patient);
   await shot(page, 'running');
+  await page.getByText('They stand here when it has ended.').waitFor(patient);
   await page.getByTestId('kill').click();
   await page.getByTestId('verdict').getByText('Cancelled').waitFor(patient);
   assert.equal((await api(`/api/v1/executions/${id}`)).exit_reason, 'cancelled');
   assert.equal(await page.getByTestId('kill').count(), 0);
+  await page.getByText('execution.killed').first().waitFor(patient);
 });
 
 test('a denial says what, why, and the line that would allow it or that none does', async (t) => {

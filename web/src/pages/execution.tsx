@@ -233,7 +233,7 @@ function Facts({ e }: { e: ExecutionDetails }) {
   const events = e.events ?? [];
   return (
     <Section title="Events" aside={<span class="dim">{dateTime(e.created)}</span>}>
-      {events.length === 0 && <p class="note">No events were kept.</p>}
+      {events.length === 0 && <p class="note">{e.end_time ? 'No events were kept.' : 'They stand here when it has ended.'}</p>}
       {events.length > 0 && (
         <Scroll label="Events of this execution">
           <table class="dense">
