@@ -19,29 +19,30 @@
 namespace hotcell {
 namespace {
 
-// A file of a group, open from its first use on. One that has been read holds a page of the kernel's besides.
+// A file of a group. One that has been read holds a page of the kernel's besides, until it is closed.
 class File {
  public:
-  void is(int dir, const char* name, int flags = O_RDONLY) {
+  Result<void> open(int dir, const char* name, int flags = O_RDONLY) {
     dir_ = dir;
     name_ = name;
     flags_ = flags;
+    return open();
   }
+  Result<void> open() {
+    if (open_.valid() || dir_ < 0) return {};  // no directory: this host has no such controller
+    open_ = sys::Fd(::openat(dir_, name_, flags_ | O_CLOEXEC));
+    if (!open_.valid()) return errno_error(name_, errno);
+    return {};
+  }
+  void close() { open_.reset(); }
   int fd() {
-    open();
     used_ = true;
     return open_.get();
   }
-  void open() {
-    if (!open_.valid() && dir_ >= 0) open_ = sys::Fd(::openat(dir_, name_, flags_ | O_CLOEXEC));
-  }
-  bool close() {  // true: it is not open
-    if (std::exchange(used_, false)) open_.reset();
-    return !open_.valid();
-  }
+  bool used() { return std::exchange(used_, false); }
 
  private:
-  int dir_ = -1;  // none: this host has no such controller
+  int dir_ = -1;
   const char* name_ = nullptr;
   int flags_ = 0;
   bool used_ = false;
@@ -55,15 +56,13 @@ struct Hierarchy {
   File tasks;
 };
 
-// What the account reads.
+// What the account reads, all open before a program starts: it waits for reads only, and none is missed for want of a descriptor.
 struct Counters {
   File cpu, cpu_user, cpu_system, memory, memory_peak, memory_stat, oom, tasks, tasks_peak, refused;
 
-  // Those that the next run needs from its first moment on are open by then: it waits for reads only.
-  void rest() {
-    for (File* f : {&memory_stat, &tasks_peak, &refused}) f->close();
-    for (File* f : {&cpu, &cpu_user, &cpu_system, &memory, &memory_peak, &oom, &tasks})
-      if (f->close()) f->open();
+  template <typename Do>
+  void each(Do act) {
+    for (File* f : {&cpu, &cpu_user, &cpu_system, &memory, &memory_peak, &memory_stat, &oom, &tasks, &tasks_peak, &refused}) act(*f);
   }
 };
 
@@ -87,8 +86,7 @@ class CgroupV1 final : public Cgroup {
       TRY(make_cgroup_folder(j.folder, h.path));
       made_.push_back(h.path);
       TRY_SET(h.dir, sys::open(h.path.c_str(), O_RDONLY | O_DIRECTORY));
-      h.tasks.is(h.dir.get(), "tasks", O_WRONLY);
-      if (h.tasks.fd() < 0) return errno_error("tasks", errno);
+      TRY(h.tasks.open(h.dir.get(), "tasks", O_WRONLY));
       hierarchies_.push_back(std::move(h));
     }
     if (const Hierarchy* m = find("memory")) {
@@ -98,21 +96,24 @@ class CgroupV1 final : public Cgroup {
       if (auto swap = sys::write_file_at(m->dir.get(), "memory.memsw.limit_in_bytes", ceiling); !swap && swap.error().err != ENOENT)
         return std::move(swap).error();
       TRY(watch_memory(*m));
-      counters_.memory.is(m->dir.get(), "memory.usage_in_bytes");
-      counters_.memory_peak.is(m->dir.get(), "memory.max_usage_in_bytes", O_RDWR);
-      counters_.memory_stat.is(m->dir.get(), "memory.stat");
-      counters_.oom.is(m->dir.get(), "memory.oom_control");
+      TRY(counters_.memory.open(m->dir.get(), "memory.usage_in_bytes"));
+      TRY(counters_.memory_peak.open(m->dir.get(), "memory.max_usage_in_bytes", O_RDWR));
+      TRY(counters_.memory_stat.open(m->dir.get(), "memory.stat"));
+      TRY(counters_.oom.open(m->dir.get(), "memory.oom_control"));
     }
     if (const Hierarchy* a = find("cpuacct")) {
-      counters_.cpu.is(a->dir.get(), "cpuacct.usage");
-      counters_.cpu_user.is(a->dir.get(), "cpuacct.usage_user");
-      counters_.cpu_system.is(a->dir.get(), "cpuacct.usage_sys");
+      TRY(counters_.cpu.open(a->dir.get(), "cpuacct.usage"));
+      TRY(counters_.cpu_user.open(a->dir.get(), "cpuacct.usage_user"));
+      TRY(counters_.cpu_system.open(a->dir.get(), "cpuacct.usage_sys"));
     }
     if (const Hierarchy* p = find("pids")) {
       TRY(sys::write_file_at(p->dir.get(), "pids.max", most_tasks(limits)));  // and init
-      counters_.tasks.is(p->dir.get(), "pids.current");
-      counters_.tasks_peak.is(p->dir.get(), "pids.peak");  // since 6.11
-      counters_.refused.is(p->dir.get(), "pids.events");
+      TRY(counters_.tasks.open(p->dir.get(), "pids.current"));
+      if (auto since_6_11 = counters_.tasks_peak.open(p->dir.get(), "pids.peak"); !since_6_11) {
+        if (since_6_11.error().err != ENOENT) return since_6_11;
+        counters_.tasks_peak = {};
+      }
+      TRY(counters_.refused.open(p->dir.get(), "pids.events"));
     }
     if (const Hierarchy* c = find("cpu")) {
       TRY(sys::write_file_at(c->dir.get(), "cpu.cfs_period_us", "100000"));
@@ -124,16 +125,19 @@ class CgroupV1 final : public Cgroup {
   int clone_fd() const override { return -1; }
   std::vector<int> tasks_fds() override {
     std::vector<int> out;
-    for (auto& h : hierarchies_) out.push_back(h.tasks.fd());
+    for (auto& h : hierarchies_) {
+      h.tasks.open().ignore("whoever is to join says so");
+      out.push_back(h.tasks.fd());
+    }
     return out;
   }
 
   Result<void> start_counting() override {
     accounted_ = false;
+    Result<void> there;
+    counters_.each([&](File& f) { if (there.ok()) there = f.open(); });
+    TRY(std::move(there));
     if (find("memory") != nullptr && ::pwrite(counters_.memory_peak.fd(), "0", 1, 0) != 1) return errno_error("reset memory peak", errno);
-    // Without these nobody would notice when it takes too much.
-    for (auto [controller, file] : {std::pair{"cpuacct", &counters_.cpu}, std::pair{"memory", &counters_.memory}})
-      if (find(controller) != nullptr && file->fd() < 0) return errno_error(controller, errno);
     base_cpu_ = read_number_fd(counters_.cpu.fd());
     base_user_ = read_number_fd(counters_.cpu_user.fd());
     base_system_ = read_number_fd(counters_.cpu_system.fd());
@@ -142,14 +146,18 @@ class CgroupV1 final : public Cgroup {
 
   void rest() override {
     for (auto& h : hierarchies_) h.tasks.close();
-    counters_.rest();
+    counters_.each([](File& f) {
+      if (!f.used()) return;
+      f.close();
+      f.open().ignore("start_counting() does it, or says why not");
+    });
   }
 
   CgroupSample cheap_sample(Bytes unless_below) override {
     CgroupSample s;
     s.cpu = Nanoseconds(read_number_fd(counters_.cpu.fd()) - base_cpu_);
-    if (counters_.tasks.fd() >= 0) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.fd()));
-    if (counters_.memory.fd() >= 0) {
+    if (find("pids") != nullptr) s.tasks = static_cast<std::uint32_t>(read_number_fd(counters_.tasks.fd()));
+    if (find("memory") != nullptr) {
       s.memory = {read_number_fd(counters_.memory.fd())};
       if (s.memory >= unless_below) {
         auto [anonymous, shared] = read_fields_fd(counters_.memory_stat.fd(), "rss", "shmem");
@@ -216,7 +224,8 @@ class CgroupV1 final : public Cgroup {
   bool at_rest() override {
     // What cannot be opened again is there no more.
     for (auto& h : hierarchies_)
-      if (h.tasks.fd() < 0) return false;
+      if (!h.tasks.open().ok()) return false;
+    if (!counters_.tasks.open().ok() || !counters_.memory.open().ok()) return false;
     if (read_number_fd(counters_.tasks.fd()) != 0) return false;
     static const auto cpus = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
     return find("memory") == nullptr || read_number_fd(counters_.memory.fd()) <= kLeftOver + std::min<std::uint64_t>(cpus, 8) * kPerCpu;

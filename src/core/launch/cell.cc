@@ -195,6 +195,9 @@ int Cell::fd(Source source) const {
   return -1;
 }
 
+// Set-up takes a millisecond: one that has taken a second hangs, and would have its request hang with it.
+bool Cell::gets_on() const { return state_ == State::kSettingUp && !killed_for_ && !error_ && Clock::now() < born_ + std::chrono::seconds(1); }
+
 bool Cell::setup_timed_out() const { return (state_ == State::kSettingUp || state_ == State::kWarming) && Clock::now() >= deadline_; }
 
 void Cell::fail(Error error) {

@@ -83,6 +83,7 @@ class Cell {
   NotifyListener& listener() { return listener_; }
   const Cgroup* cgroup() const { return cgroup_.get(); }
   bool setup_timed_out() const;
+  bool gets_on() const;                            // it is being set up, and nothing has gone wrong so far
   bool not_stamped() const { return stamp_.made && !stamp_.made->ok(); }  // its template could not: it has no process
   void end();                                      // kill and reap, at once
   void fail(Error error);                          // set-up went wrong: remember why and end it

@@ -55,8 +55,8 @@ struct Stock {
   std::size_t wanted = 0;
   std::deque<std::uint64_t> ready;  // run ids
   std::size_t coming = 0;
-  mutable bool filling = false;     // beside programs that run,
-  Clock::time_point not_before{};   // which may use what a cell takes: processes above all
+  mutable bool filling = false;     // beside programs that run
+  Clock::time_point not_before{};   // what a cell takes may be short: processes, memory, descriptors
   unsigned lost = 0;                // died while they waited, since the last request
 };
 constexpr unsigned kMostLost = 8;
@@ -146,7 +146,7 @@ class LauncherImpl final : public Launcher {
       }
     } else if (quiet && running() < processors_) {
       for (auto& s : stocks_)
-        if (runs_low(*s) && !make_one(*s)) s->not_before = Clock::now() + std::chrono::milliseconds(100);
+        if (runs_low(*s) && keep_fresh(*s)) make_one(*s);
     }
     arm_timer();
     return {};
@@ -217,9 +217,9 @@ class LauncherImpl final : public Launcher {
   // One that is being made for the stock and will be there sooner than another that were begun now.
   Run* take_coming(const Policy& policy) {
     Stock* stock = find_stock(policy, nullptr);
-    if (stock == nullptr || stock->coming == 0 || !keep_fresh(*stock)) return nullptr;
+    if (stock == nullptr || stock->wanted == 0 || stock->coming == 0 || !keep_fresh(*stock)) return nullptr;
     for (auto& [id, run] : runs_) {
-      if (run->stock != stock->id || run->cell->state() != Cell::State::kSettingUp || stock_of(*run) != stock) continue;
+      if (run->stock != stock->id || !run->cell->gets_on() || stock_of(*run) != stock) continue;
       --stock->coming;
       run->stock = 0;
       return run.get();
@@ -240,6 +240,7 @@ class LauncherImpl final : public Launcher {
     TRY(give_id(request));
     stock.ready.pop_front();
     stock.lost = 0;
+    stock.not_before = {};
     run.stock = 0;
     run.done = std::move(done);
     if (auto begun = run.cell->start(std::move(request), past_limit); !begun) {
@@ -311,7 +312,7 @@ class LauncherImpl final : public Launcher {
   // A cell made in one go needs no template, and tells what is wrong if anything is. A dead one is made anew for the next;
   // one that lives and cannot clone will not learn it. Another may have taken its place meanwhile, and stays.
   static void without_template(Kept& kept, const std::shared_ptr<Template>& failed) {
-    if (!failed || kept.from != failed) return;
+    if (!failed || kept.from != failed || !(failed->dead() || failed->refuses())) return;
     kept.no_template = failed->refuses();
     kept.from.reset();
   }
@@ -472,6 +473,8 @@ class LauncherImpl final : public Launcher {
     }
     if (!parts_.nothing_leaving()) earlier(next_look_);
     if (running() < processors_ && std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return runs_low(*s); })) earlier(Clock::now());
+    for (const auto& s : stocks_)
+      if (lacks(*s) && s->not_before > Clock::now()) earlier(s->not_before);
     if (wants_refill() || restless_ || parts_.wants_idle_work()) earlier(running() == 0 ? std::max(Clock::now(), passed_on_) : idle_at());
     return due;
   }
@@ -561,10 +564,17 @@ class LauncherImpl final : public Launcher {
     Stock* stock = stock_of(run);
     if (stock == nullptr) return;
     bool was_ready = std::erase(stock->ready, run.id) > 0;
-    if (was_ready && !stock->placed() && ++stock->lost < kMostLost) return;
-    // It never became ready, or does not stay: trying for ever would spin. The next request meets the error itself.
     if (!was_ready) stock->coming = stock->coming > 0 ? stock->coming - 1 : 0;
-    stock->wanted = 0;
+    if (was_ready && !stock->placed() && ++stock->lost < kMostLost) return;
+    try_later(*stock);
+  }
+
+  // It could not be made, or does not stay. A runtime that is like that stays like that, and the next request meets the error itself;
+  // what a mere cell lacked may be there again.
+  static void try_later(Stock& s) {
+    if (s.runtime) s.wanted = 0;
+    s.not_before = Clock::now() + std::min(std::chrono::milliseconds(100 << std::min(s.lost, 7u)), std::chrono::milliseconds(10'000));
+    ++s.lost;
   }
 
   // One request after the other, with no pause in which cells could be made: while a program runs on one processor, another has
@@ -580,15 +590,14 @@ class LauncherImpl final : public Launcher {
   }
 
   bool wants_refill() const {
-    for (const auto& s : stocks_)
-      if (s->ready.size() + s->coming < s->wanted) return true;
-    return false;
+    return std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return lacks(*s) && Clock::now() >= s->not_before; });
   }
+  static bool lacks(const Stock& s) { return s.ready.size() + s.coming < s.wanted; }
 
   void refill() {
     for (auto& s : stocks_) {
       keep_fresh(*s);
-      if (s->ready.size() + s->coming < s->wanted && !make_one(*s)) s->wanted = 0;
+      if (lacks(*s) && Clock::now() >= s->not_before) make_one(*s);
     }
   }
 
@@ -597,12 +606,11 @@ class LauncherImpl final : public Launcher {
       for (RunId id : s->ready) runs_.at(id)->cell->rest();
   }
 
-  bool make_one(Stock& s) {
+  void make_one(Stock& s) {
     auto run = spawn(s.kept, true, s.placed() ? s.runtime->outer.get() : nullptr);
-    if (!run) return false;
+    if (!run) return try_later(s);
     run.value()->stock = s.id;
     ++s.coming;
-    return true;
   }
 
   BackendKind backend_ = BackendKind::kNative;

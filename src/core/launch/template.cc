@@ -96,8 +96,9 @@ Result<Template::Made> Template::read_answer(bool wait) {
   if (!answer.ok()) give_up();
   TRY_SET(TemplateReply reply, std::move(answer));
   spare_ = reply.spare;
-  refuses_ = reply.err != 0;
-  if (refuses_) return errno_error("clone from the template", reply.err);
+  // What is short may be there again; everything else it will not learn.
+  refuses_ = reply.err != 0 && reply.err != EAGAIN && reply.err != ENOMEM && reply.err != EMFILE && reply.err != ENFILE && reply.err != EINTR;
+  if (reply.err != 0) return errno_error("clone from the template", reply.err);
   Made made;
   made.net = reply.net;
   made.child.pid = reply.pid;
