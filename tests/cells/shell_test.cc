@@ -92,6 +92,42 @@ TEST_F(Shells, ATimedOutCommandEndsAndTheShellLivesOn) {
   EXPECT_EQ(shell("work", "echo $kept $PWD").out, "yes /tmp\n");
 }
 
+// bash reads an order byte by byte. Interrupted meanwhile, it took the rest for a command and ran it, whatever it began with: what
+// decisions had been asked about was another one.
+TEST_F(Shells, WhatIsInterruptedWhileItIsReadIsNotRunInPart) {
+  const std::string halves = "first=1;" + std::string(50'000, ' ') + "second=1";
+  for (const char* timeout : {"1ms", "2ms", "5ms", "10ms", "20ms"}) {
+    ASSERT_EQ(shell("work", "first= second=").code, 0);
+    Json cut = shell_json("work", halves, {"--timeout", timeout});
+    Called after = shell("work", "echo $first/$second");
+    EXPECT_NE(after.out, "/1\n") << timeout << ": " << cut.text("state");
+    EXPECT_EQ(after.out.size(), after.out.find('\n') + 1) << "one line, its own: " << after.describe();
+  }
+}
+
+// The same by Ctrl-C, which comes by the terminal, whenever somebody types it.
+TEST_F(Shells, WhatIsTypedWhileACommandIsReadDoesNotCutIt) {
+  const std::string halves = "first=1;" + std::string(50'000, ' ') + "second=1";
+  auto keeper = client();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(shell("work", i == 10 ? "trap 'caught=$((caught+1))' INT; first= second=" : "first= second=").code, 0);
+    std::thread types([&] {
+      std::this_thread::sleep_for(milliseconds(i));
+      cells::Ask ask;
+      ask.verb = "shell.input";
+      ask.cell = "work";
+      ask.fields["session"] = "agent";
+      ask.words = {"\x03"};
+      keeper.ask(std::move(ask)).ignore("the command may be over");
+    });
+    Called ran = shell("work", halves);
+    types.join();
+    Called after = shell("work", "echo $first/$second");
+    EXPECT_TRUE(after.out == "1/1\n" || after.out == "/\n") << i << ": " << ran.describe() << after.describe();
+  }
+  EXPECT_NE(shell("work", "trap -p INT").out.find("caught+1"), std::string::npos) << "what a command has trapped is trapped in the next one";
+}
+
 TEST_F(Shells, WhatIgnoresTheInterruptIsKilled) {
   ASSERT_EQ(shell("work", "kept=yes").code, 0);
   Json late = shell_json("work", "sh -c 'trap \"\" INT; exec sleep 86422'", {"--timeout", "1s"});

@@ -29,15 +29,20 @@ constexpr int kGiveUp = 4;
 }  // namespace
 
 // An interactive bash comes to its prompt after every interrupt, whatever it was in the middle of; PROMPT_COMMAND is
-// therefore where orders are taken. `hc_busy` set there means that an interrupt has brought us.
+// therefore where orders are taken. `hc_busy` set there means that an interrupt has brought us. While an order is read there are
+// no interrupts, whoever sends them: bash reads it byte by byte, and would take what is left of it for the next one, and a command's
+// end for a command that nobody gave. What the commands themselves have trapped is kept in `hc_trap` meanwhile.
 std::string shell_driver() {
   return cat(jobs_driver(14), R"(exec 11<&3 12>&4 13>&1 14<&5 3<&- 4>&- 5<&-
 unset HISTFILE
-HISTSIZE=0 PS1= PS2= hc_busy= hc_status=0 hc_nonce= hc_command=
+HISTSIZE=0 PS1= PS2= hc_busy= hc_status=0 hc_nonce= hc_command= hc_trap=
 hc_before() { return "$hc_status"; }
 hc_after() {
   # Neither traced nor ended by what the command has set.
   { builtin local -; builtin set +xeu; } 2>/dev/null
+  hc_trap=
+  builtin trap -p INT >|/proc/self/fd/14 && IFS= builtin read -r -d '' hc_trap </proc/self/fd/14
+  builtin trap '' INT
   hc_busy= PROMPT_COMMAND=hc_serve
   hc_tidy
   IFS= builtin read -r -d '' -u 11 hc_nonce || builtin exit 0
@@ -51,6 +56,8 @@ hc_serve() {
   fi
   while IFS= builtin read -r -d '' -u 11 hc_command; do
     hc_busy=1
+    builtin eval "builtin ${hc_trap:-trap - INT}"
+    builtin printf '\0' >&12
     hc_before
     builtin eval "$hc_command" 11<&- 12>&- 13>&- 14<&-
     hc_status=$?
@@ -58,6 +65,7 @@ hc_serve() {
   done
   builtin exit 0
 }
+trap '' INT
 PROMPT_COMMAND=hc_serve
 )");
 }
@@ -148,6 +156,10 @@ void Session::on_status() {
   for (auto end = status_text_.find('\0'); end != status_text_.npos; end = status_text_.find('\0')) {
     std::string line = status_text_.substr(0, end);
     status_text_.erase(0, end + 1);
+    if (line.empty()) {
+      taken();
+      continue;
+    }
     auto space = line.find(' ');
     // Only this command's own word counts; whatever else may have got hold of the pipe does not know it.
     if (!command_ || command_->status || space == line.npos || line.substr(0, space) != command_->nonce) continue;
@@ -156,6 +168,12 @@ void Session::on_status() {
   }
   if (status_text_.size() > 4096) status_text_.clear();
   if (command_ && command_->status && command_->fenced) conclude();
+}
+
+// The shell has read the command, and can be interrupted from now on.
+void Session::taken() {
+  if (!command_ || std::exchange(command_->taken, true)) return;
+  if (command_->interrupted || command_->timed_out) signal_foreground(SIGINT);
 }
 
 void Session::conclude() {
@@ -298,7 +316,7 @@ void Session::signal_foreground(int signal) {
 
 Result<void> Session::interrupt() {
   if (command_) command_->interrupted = true;
-  signal_foreground(SIGINT);
+  if (!command_ || command_->taken) signal_foreground(SIGINT);
   return {};
 }
 
@@ -317,8 +335,10 @@ void Session::tick(Clock::time_point at) {
     c.deadline = at + kPatience;
     // The command ends, the shell lives on. What ignores SIGINT is killed; a shell that does not come back even then is
     // of no use any more.
-    signal_foreground(c.escalations == 0 ? SIGINT : SIGKILL);
-    if (c.escalations > 0) signal_foreground(SIGINT);
+    if (c.taken) {
+      signal_foreground(c.escalations == 0 ? SIGINT : SIGKILL);
+      if (c.escalations > 0) signal_foreground(SIGINT);
+    }
     if (++c.escalations > kGiveUp) {
       auto it = keeper_.kept_.find(cell_);
       if (it != keeper_.kept_.end())

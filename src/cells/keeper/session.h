@@ -61,7 +61,7 @@ class Session {
     bool stop_on_input = false;
     Clock::time_point begun, deadline, next_look, last_output, fence_by;
     std::optional<int> status;
-    bool timed_out = false, interrupted = false, awaiting = false, fenced = false, cut = false;
+    bool taken = false, timed_out = false, interrupted = false, awaiting = false, fenced = false, cut = false;
     int escalations = 0;
     RecordTime at{};
   };
@@ -85,6 +85,7 @@ class Session {
   void on_attached(std::uint64_t key, std::uint32_t events);
   void send_attached(std::uint64_t key, std::string_view bytes);
   void detach(std::uint64_t key);
+  void taken();
   void conclude();
   void reply(const char* state, bool last_word);
   void signal_foreground(int signal);
