@@ -31,6 +31,21 @@ TEST_F(Cells, FilesAreThereAfterAKillOfTheKeeperAndProcessesAreNot) {
   EXPECT_EQ(in_project("a"), "old\n");
 }
 
+// Names of files and values of variables are bytes, and the record is JSON.
+TEST_F(Cells, WhatIsNoTextIsThereAfterAKillOfTheKeeperToo) {
+  put("caf\xe9\n/a", "old\n");
+  good({"create", "--name", "work", "--from", project() + "/caf\xe9\n", "--env", "K=\xff\xfe", "--env", "T=text", "--label", "l\xff=\xfe"});
+  sh("work", "echo new > a; printf x > \"$(printf 'n\\377\\n.x')\"");
+  kill_keeper();
+  good({"start", "work"});
+  EXPECT_EQ(sh("work", "printf %s \"$K$T\""), "\xff\xfetext");
+  EXPECT_EQ(json({"list", "--label", "l\xff=\xfe"}).size(""), 1u);
+  good({"fork", "work", "other"});
+  good({"apply", "work"});
+  EXPECT_EQ(in_project("caf\xe9\n/a"), "new\n");
+  EXPECT_EQ(in_project("caf\xe9\n/n\xff\n.x"), "x");
+}
+
 TEST_F(Cells, AKilledKeeperLeavesPausedCellsStoppedToo) {
   create("work");
   sh("work", "echo x > x");

@@ -10,6 +10,7 @@
 
 #include "base/json_write.h"
 #include "base/strings.h"
+#include "cells/files/codec.h"
 #include "cells/files/steps.h"
 #include "sys/fault.h"
 #include "sys/file.h"
@@ -29,18 +30,39 @@ std::int64_t number_of(const json::object& o, std::string_view key) {
   return v != nullptr && v->is_int64() ? v->get_int64() : 0;
 }
 RecordTime time_of(const json::object& o, std::string_view key) { return RecordTime(std::chrono::nanoseconds(number_of(o, key))); }
+// JSON has text alone. What is none, a folder's name in another encoding for one, is beside it as a word (files/codec.h): a
+// cell whose project had become another name would be a cell that nobody can start or apply.
+std::string bytes_of(const json::object& o, std::string_view key) { return decode_word(text_of(o, cat(key, "_bytes"))).value_or(text_of(o, key)); }
 std::map<std::string, std::string> map_of(const json::object& o, std::string_view key) {
   std::map<std::string, std::string> out;
+  if (const json::value* v = o.if_contains(cat(key, "_bytes")); v != nullptr && v->is_object())
+    for (const auto& member : v->get_object())
+      if (auto k = decode_word(std::string_view(member.key())); k && member.value().is_string())
+        if (auto value = decode_word(std::string_view(member.value().get_string()))) out[*k] = *std::move(value);
   if (const json::value* v = o.if_contains(key); v != nullptr && v->is_object())
     for (const auto& member : v->get_object())
       if (member.value().is_string()) out[std::string(member.key())] = std::string(member.value().get_string());
   return out;
 }
 
+void put_bytes(JsonWriter& w, std::string_view key, const std::string& bytes) {
+  w.field(key, std::string_view(bytes));
+  if (!is_valid_utf8(bytes)) w.field(cat(key, "_bytes"), encode_word(bytes));
+}
+
 void put_map(JsonWriter& w, std::string_view key, const std::map<std::string, std::string>& map) {
+  std::map<std::string, std::string> words;
   w.key(key);
   w.begin_object();
-  for (const auto& [k, v] : map) w.field(k, std::string_view(v));
+  for (const auto& [k, v] : map) {
+    if (is_valid_utf8(k) && is_valid_utf8(v)) w.field(k, std::string_view(v));
+    else words[encode_word(k)] = encode_word(v);
+  }
+  w.end_object();
+  if (words.empty()) return;
+  w.key(cat(key, "_bytes"));
+  w.begin_object();
+  for (const auto& [k, v] : words) w.field(k, std::string_view(v));
   w.end_object();
 }
 
@@ -88,7 +110,7 @@ Result<CellRecord> parse_record(std::string_view text) {
   CellRecord r;
   r.id = text_of(o, "id");
   r.name = text_of(o, "name");
-  r.project = text_of(o, "project");
+  r.project = bytes_of(o, "project");
   if (r.id.empty() || r.name.empty()) return make_error(ErrorCode::kInvalid, "the record of a cell has no id or no name");
   r.env = map_of(o, "env_vars");
   r.labels = map_of(o, "labels");
@@ -114,7 +136,7 @@ Result<CellRecord> parse_record(std::string_view text) {
   r.own_disk = number_of(o, "own_disk") != 0;
   r.being_made = text_of(o, "being_made");
   r.was_paused = number_of(o, "was_paused") != 0;
-  r.decisions = text_of(o, "decisions");
+  r.decisions = bytes_of(o, "decisions");
   if (const json::value* v = o.if_contains("enforcement"); v != nullptr && v->is_array())
     for (const auto& layer : v->get_array())
       if (layer.is_object())
@@ -127,7 +149,7 @@ std::string record_json(const CellRecord& r) {
   w.begin_object();
   w.field("id", std::string_view(r.id));
   w.field("name", std::string_view(r.name));
-  w.field("project", std::string_view(r.project));
+  put_bytes(w, "project", r.project);
   put_map(w, "env_vars", r.env);
   put_map(w, "labels", r.labels);
   w.field("status", to_string(r.state));
@@ -145,7 +167,7 @@ std::string record_json(const CellRecord& r) {
   w.field("own_disk", r.own_disk ? 1 : 0);
   w.field("being_made", std::string_view(r.being_made));
   w.field("was_paused", r.was_paused ? 1 : 0);
-  w.field("decisions", std::string_view(r.decisions));
+  put_bytes(w, "decisions", r.decisions);
   w.key("enforcement");
   w.begin_array();
   for (const auto& [name, what] : r.enforcement) {
