@@ -12,6 +12,24 @@ namespace {
 
 constexpr unsigned kMaxTree = 4096;
 
+struct Resident {
+  std::uint64_t own = 0, files = 0;
+};
+
+// A name cannot hold a line's end (the kernel writes \n), so it is no line of its own.
+Resident resident(int pid) {
+  auto text = sys::read_file(cat("/proc/", pid, "/status").c_str());
+  if (!text) return {};
+  auto bytes = [&](std::string_view key) -> std::uint64_t {
+    auto at = text.value().find(key);
+    if (at == std::string::npos) return 0;
+    auto line = std::string_view(text.value()).substr(at + key.size());
+    line = trim(line.substr(0, line.find('\n')));
+    return parse_u64(line.substr(0, line.find(' '))).value_or(0) << 10;
+  };
+  return {bytes("\nRssAnon:") + bytes("\nRssShmem:"), bytes("\nRssFile:")};
+}
+
 }  // namespace
 
 void TreeSampler::add_process(int pid, bool is_init, CgroupSample& out, unsigned& budget) {
@@ -24,7 +42,7 @@ void TreeSampler::add_process(int pid, bool is_init, CgroupSample& out, unsigned
   auto f = split(std::string_view(text.value()).substr(close + 2), ' ');
   if (f.size() < 22) return;
   auto number = [&](std::size_t i) { return parse_u64(f[i]).value_or(0); };
-  static const long kTick = ::sysconf(_SC_CLK_TCK), kPage = ::sysconf(_SC_PAGESIZE);
+  static const long kTick = ::sysconf(_SC_CLK_TCK);
   // utime stime cutime cstime are fields 14–17, the start time is the 22nd; init's own time is ours, not the program's.
   auto ticks = [&](std::uint64_t n) { return Nanoseconds(n * 1'000'000'000 / static_cast<std::uint64_t>(kTick)); };
   Nanoseconds user = is_init ? Nanoseconds(0) : ticks(number(11)), system = is_init ? Nanoseconds(0) : ticks(number(12));
@@ -36,7 +54,11 @@ void TreeSampler::add_process(int pid, bool is_init, CgroupSample& out, unsigned
   seen->second = {user + system, child_user + child_system, round_};
   if (!is_init) {
     out.tasks += static_cast<std::uint32_t>(number(17));
-    out.anonymous.n += number(21) * static_cast<std::uint64_t>(kPage);
+    if (number(21) != 0) {
+      Resident r = resident(pid);
+      out.anonymous.n += r.own;
+      files_ = std::max(files_, r.files);
+    }
   }
   auto tasks = sys::list_dir(cat("/proc/", pid, "/task").c_str());
   if (!tasks) return;
@@ -72,7 +94,9 @@ CgroupSample TreeSampler::sample(int init_pid) {
   CgroupSample out;
   unsigned budget = kMaxTree;
   ++round_;
+  files_ = 0;
   add_process(init_pid, true, out, budget);
+  out.anonymous.n += files_;
   out.cpu_user += missing();
   out.cpu = out.cpu_user + out.cpu_system;
   out.memory = out.anonymous;

@@ -25,6 +25,8 @@ class TreeSampler {
 
   std::map<std::pair<int, std::uint64_t>, Seen> seen_;  // by pid and start time
   std::uint64_t round_ = 0;
+  // Pages of programs and libraries are there once however many map them. Of files counts what one process has most of.
+  std::uint64_t files_ = 0;
   Nanoseconds grown_{0};    // by how much the living have reaped since the last look
   Nanoseconds credit_{0}, vanished_{0};  // of the look before
   Nanoseconds lost_{0};
