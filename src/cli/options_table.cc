@@ -303,7 +303,7 @@ constexpr std::array kOptions = {
                "create: with --network proxy; the network is for setting up, and `cell seal` ends it for good.", "", false, kLasting},
     OptionSpec{Opt::kDetach, kCells, "--detach", "-d", "", "exec: do not wait; what it writes is dropped.", "", false, kLasting},
     OptionSpec{Opt::kOlderThan, kCells, "--older-than", "", "TIME", "clean: what was made so long ago and does not run.", "", false, kLasting},
-    OptionSpec{Opt::kKeep, kCells, "--keep", "", "N", "clean: all but the N newest that do not run.", "", false, kLasting},
+    OptionSpec{Opt::kKeep, kCells, "--keep", "", "N", "clean: all but the N newest; those that run count, and stay.", "", false, kLasting},
     OptionSpec{Opt::kRecursive, kCells, "--recursive", "-r", "", "cp, remove: folders with all that is in them.", "", false, kLasting},
     OptionSpec{Opt::kForce, kCells, "--force", "", "", "apply: overwrite what was changed in the project meanwhile.", "", false,
                kLasting},
