@@ -46,6 +46,17 @@ TEST_F(Cells, WhatIsNoTextIsThereAfterAKillOfTheKeeperToo) {
   EXPECT_EQ(in_project("caf\xe9\n/n\xff\n.x"), "x");
 }
 
+TEST_F(Cells, AKeeperThatIsKilledBeforeItIsAskedIsSaidToBeGone) {
+  create("work");
+  auto met = client();
+  kill_keeper();
+  cells::Ask ask;
+  ask.verb = "list";
+  auto told = met.ask(std::move(ask));
+  ASSERT_FALSE(told.ok());
+  EXPECT_EQ(told.error().message, "the keeper of cells is gone; its cells have stopped, their files are kept");
+}
+
 TEST_F(Cells, AKilledKeeperLeavesPausedCellsStoppedToo) {
   create("work");
   sh("work", "echo x > x");

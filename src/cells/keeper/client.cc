@@ -17,6 +17,7 @@ namespace hotcell::cells {
 namespace {
 
 constexpr auto kStartTime = std::chrono::seconds(10), kHelloTime = std::chrono::seconds(30);
+constexpr char kGone[] = "the keeper of cells is gone; its cells have stopped, their files are kept";
 constexpr char kOtherVersion[] = "the keeper of cells speaks another language; is it of another version?";
 
 Result<void> start_keeper(const std::string& state, const std::string& cells, const KeeperProgram& keeper) {
@@ -73,7 +74,10 @@ Result<KeeperClient> KeeperClient::connect(const std::string& state, const Keepe
 
 Result<std::uint64_t> KeeperClient::send(Ask ask, std::span<const int> fds) {
   if (ask.number == 0) ask.number = ++last_;
-  TRY(send_message(socket_.get(), pack(ask), fds).context("the keeper of cells"));
+  if (auto sent = send_message(socket_.get(), pack(ask), fds); !sent.ok()) {
+    if (sent.error().err == EPIPE || sent.error().err == ECONNRESET) return make_error(ErrorCode::kIo, kGone);
+    return std::move(sent).error().context("the keeper of cells");
+  }
   return ask.number;
 }
 
@@ -84,7 +88,7 @@ Result<std::optional<Told>> KeeperClient::receive(std::chrono::milliseconds wait
   }
   TRY_SET(Received got, receive_message(socket_.get(), wait.count() >= 0 ? MSG_DONTWAIT : 0));
   if (got.again) return std::optional<Told>();
-  if (got.closed) return make_error(ErrorCode::kIo, "the keeper of cells is gone; its cells have stopped, their files are kept");
+  if (got.closed) return make_error(ErrorCode::kIo, kGone);
   Told told;
   if (!unpack(got.bytes, told)) return make_error(ErrorCode::kInternal, kOtherVersion);
   if (back != nullptr)
