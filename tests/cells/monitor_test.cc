@@ -185,6 +185,19 @@ TEST_F(CellUsage, WhatIsWrittenInAMomentIsSeenBeforeTheEndIsTold) {
   EXPECT_EQ(sh("work", "echo ok"), "ok\n");
 }
 
+// One folder that was too deep for a path, and nothing of the workspace was counted any more. 1200 of the longest names are deeper
+// than we go: then there is no count, and what has none is not within the limit.
+TEST_F(CellUsage, WhatLiesDeeperThanAPathCanSayIsHeldToTheDiskToo) {
+  for (const char* deep : {"300, 20", "1200, 255"}) {
+    create("work");
+    exec("work", {"python3", "-c", std::string("import os\ndef deep(levels, name):\n  for i in range(levels): os.mkdir('d' * name); os.chdir('d' * name)\ndeep(") + deep + ")"});
+    Called called = exec("work", {"sh", "-c", "for i in 1 2 3; do fallocate -l 80000000 f$i; sleep 1; done; sleep 20; echo never"});
+    EXPECT_EQ(called.code, 137) << deep << called.describe();
+    EXPECT_NE(called.err.find("disk"), std::string::npos) << called.describe();
+    good({"rm", "work"});
+  }
+}
+
 // A burst that takes less than a tick of CPU time, then nothing for a long time: nobody waits for the program's end.
 TEST_F(CellUsage, AProgramThatGoesOnAfterABurstIsToldAndStoppedMeanwhile) {
   create("work");

@@ -1,12 +1,16 @@
 #include "cells/files/copy.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "cells/files/beside.h"
@@ -125,19 +129,76 @@ Result<CopyReport> copy_upper(const std::string& from, const std::string& to) {
   return report;
 }
 
+namespace {
+
+// A program that is held to a disk limit by this runs meanwhile, and may not want to be counted: what has gone is nothing, a folder
+// that is closed again is opened again, and what lies deeper than a path can say is counted from a folder on the way.
+class Counter {
+ public:
+  static constexpr std::size_t kFar = 1024;  // of a path's bytes
+  static constexpr int kMostHops = 256, kTries = 5;
+
+  Result<void> all_below(int root, int hops) {
+    Unlocked unlocked;
+    std::vector<std::string> folders = {""};
+    while (!folders.empty()) {
+      std::string path = std::move(folders.back());
+      folders.pop_back();
+      auto folder = open(root, path, unlocked);
+      if (!folder.ok()) {
+        const int e = folder.error().err;
+        if (e == ENOENT || e == ENOTDIR || e == ELOOP) continue;
+        return std::move(folder).error();
+      }
+      if (path.size() > kFar) {
+        if (hops == kMostHops) return make_error(ErrorCode::kLimit, "folders lie too deep to be counted");
+        TRY(all_below(folder.value().get(), hops + 1));
+        continue;
+      }
+      std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.value().get()), ::closedir);
+      if (!stream) return errno_error(cat("read ", printable(path)), errno);
+      const int fd = folder.value().release();
+      while (dirent* e = ::readdir(stream.get())) {
+        std::string_view name = e->d_name;
+        struct stat st {};
+        if (name == "." || name == ".." || ::fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) continue;
+        if (add(st)) folders.push_back(below(path, name));
+      }
+    }
+    return {};
+  }
+
+  DiskUsage found;
+
+ private:
+  static Result<sys::Fd> open(int root, const std::string& path, Unlocked& unlocked) {
+    auto folder = open_folder(root, path);
+    for (int i = 0; i < kTries && !folder.ok() && folder.error().err == EACCES; ++i) {
+      TRY(unlocked.folder(root, path));
+      folder = open_folder(root, path);
+    }
+    return folder;
+  }
+
+  bool add(const struct stat& st) {  // whether there is more in it
+    const bool folder = S_ISDIR(st.st_mode);
+    if (st.st_nlink > 1 && !folder && !seen_.emplace(st.st_dev, st.st_ino).second) return false;
+    ++found.inodes;
+    found.bytes.n += static_cast<std::uint64_t>(st.st_blocks) * 512;
+    if (S_ISREG(st.st_mode)) found.apparent.n += static_cast<std::uint64_t>(st.st_size);
+    return folder;
+  }
+
+  std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+}  // namespace
+
 Result<DiskUsage> usage(const std::string& upper) {
   TRY_SET(sys::Fd root, open_root(upper));
-  DiskUsage out;
-  std::set<std::pair<dev_t, ino_t>> seen;
-  Unlocked unlocked;
-  TRY(walk(root.get(), "", Layer::kPlain, [&](const Entry& e, int, const std::string&) -> Result<Walk> {
-    if (e.st.st_nlink > 1 && e.type != FileType::kFolder && !seen.emplace(e.st.st_dev, e.st.st_ino).second) return Walk::kSkip;
-    ++out.inodes;
-    out.bytes.n += static_cast<std::uint64_t>(e.st.st_blocks) * 512;
-    if (e.type == FileType::kFile) out.apparent.n += static_cast<std::uint64_t>(e.st.st_size);
-    return Walk::kEnter;
-  }, &unlocked));
-  return out;
+  Counter counter;
+  TRY(counter.all_below(root.get(), 0));
+  return counter.found;
 }
 
 }  // namespace hotcell::cells

@@ -23,7 +23,7 @@ struct DiskUsage {
   Bytes apparent;                // holes counted
   std::uint64_t inodes = 0;      // without the folder itself
 };
-// Entries that vanish while it looks are not counted: the cell may be running.
+// Entries that vanish while it looks are not counted: the cell may be running. Names deeper than any path can say are.
 Result<DiskUsage> usage(const std::string& upper);
 
 // Whatever is in it: unreadable folders, names deeper than any path can say. Follows no link, enters no other mount.

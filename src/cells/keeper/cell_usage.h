@@ -22,6 +22,7 @@ struct CellUsage {
   bool looking = false;
   bool stale = false;                        // a program has ended since the last look began
   Nanoseconds took{0};                       // that look
+  int uncounted = 0;                         // looks one after the other that failed
   std::uint64_t stops = 0;                   // how often programs were stopped for the disk
   std::vector<std::function<void()>> next_look_told;  // who wants a look that begins from now on
   std::uint64_t over = 0, over_names = 0;    // bytes, names held when its programs were last stopped for them; 0: within the limit

@@ -248,6 +248,7 @@ class Keeper {
   void on_usage(const std::string& id, const LiveUsage& used);
   void look_at_disk(Kept& cell, std::function<void()> then, bool open_files = true);
   bool judge_disk(Kept& cell);                        // whether its programs were stopped for it
+  void stop_for_disk(Kept& cell);
   void look_once_more(Kept& cell, std::function<void(bool stopped)> then);
   std::string usage_json(const Kept& cell) const;
   void answer_usage(const Asker& asker, Kept& cell);

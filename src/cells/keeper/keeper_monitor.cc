@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -25,7 +26,11 @@ constexpr auto kBetweenKept = std::chrono::seconds(1);       // ten minutes of t
 constexpr auto kBetweenLooks = std::chrono::milliseconds(250);
 constexpr int kLookShare = 20;                               // counting files takes a twentieth of the time at most
 constexpr auto kShortLook = std::chrono::milliseconds(20);   // and what takes no longer is done at the end of every program
+constexpr int kMostUncounted = 4;                            // looks in which the files could not be counted
 constexpr std::size_t kMostListeners = 32;
+
+// Of the host's making, not of a program's that does not want to be counted.
+bool is_shortage(const Error& e) { return e.err == EMFILE || e.err == ENFILE || e.err == ENOMEM; }
 
 bool is_number(std::string_view key) {
   return key == "current" || key == "max" || key == "exit_code" || key == "signal" || key == "duration" || key == "execution";
@@ -145,10 +150,17 @@ void Keeper::look_at_disk(Kept& cell, std::function<void()> then, bool open_file
          u->next_look = Clock::now() + std::max<Nanoseconds>(kBetweenLooks, looked->took * kLookShare);
          auto it = kept_.find(id);
          if (looked->found.ok()) {
+           u->uncounted = 0;
            u->disk = {looked->found.value().bytes.n + nameless.n};
            u->inodes = looked->found.value().inodes;
            u->last.disk = u->disk;
            if (it != kept_.end() && it->second->usage == u && judge_disk(*it->second)) ++u->stops;
+         } else if (it != kept_.end() && it->second->usage == u && !is_shortage(looked->found.error()) && ++u->uncounted >= kMostUncounted) {
+           // What nobody can count may be any size. In between there is time to remove it.
+           ::dprintf(2, "%s: %s\n", id.c_str(), looked->found.error().message.c_str());
+           u->uncounted = 0;
+           ++u->stops;
+           stop_for_disk(*it->second);
          }
          if (then) then();
          auto waiting = std::exchange(u->next_look_told, {});
@@ -190,7 +202,11 @@ bool Keeper::judge_disk(Kept& cell) {
     return more;
   };
   const bool bytes = grows(u.disk.n, most.n, u.over), names = grows(u.inodes, most_names(most), u.over_names);
-  if (!bytes && !names) return false;
+  if (bytes || names) stop_for_disk(cell);
+  return bytes || names;
+}
+
+void Keeper::stop_for_disk(Kept& cell) {
   std::vector<std::uint64_t> all;
   for (auto& [number, e] : cell.executions) all.push_back(number);
   for (auto number : all) {
@@ -199,7 +215,6 @@ bool Keeper::judge_disk(Kept& cell) {
     if (e->second.over) end_left_behind(cell, e->second, "disk");
     else kill_execution(cell, e->second, "disk");
   }
-  return true;
 }
 
 std::string Keeper::usage_json(const Kept& cell) const {
