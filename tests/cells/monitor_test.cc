@@ -310,6 +310,22 @@ TEST_F(CellUsage, WhatACommandNeedsIsGuessed) {
   refused({"estimate"}, "expected hotcell cell estimate -- COMMAND...");
 }
 
+TEST_F(CellUsage, WhoListensToACellThatIsRemovedHearsItsEndAndLeaves) {
+  create("work");
+  Call listener(cell_words({"events", "work", "--json"}));
+  std::atomic<bool> heard = false;
+  std::thread noise([&] {
+    while (!heard) exec("work", {"true"});
+  });
+  EXPECT_TRUE(listener.wait_for_output("execution.completed"));
+  heard = true;
+  noise.join();
+  good({"rm", "work"});
+  Called left = listener.finish();
+  EXPECT_EQ(left.code, 0) << left.describe();
+  EXPECT_NE(left.out.find("sandbox.destroyed"), std::string::npos) << left.describe();
+}
+
 TEST_F(CellUsage, QuestionsAboutNoCellAreRefused) {
   for (auto verb : {"usage", "events", "network", "seal"}) {
     refused({verb, "nobody"}, "there is no cell nobody");

@@ -377,7 +377,11 @@ void Keeper::remove(Kept& cell, std::function<void(const Result<void>&)> then) {
          [this, id, removed, then] {
            if (auto it = kept_.find(id); it != kept_.end()) {
              it->second->busy.clear();
-             if (removed->ok()) kept_.erase(it);
+             if (removed->ok()) {
+               auto listeners = std::move(it->second->listeners);
+               kept_.erase(it);
+               for (const auto& asker : listeners) answer_text(asker, "");  // the last they hear
+             }
            }
            then(*removed);
          });
