@@ -55,6 +55,7 @@ class Nspawn final : public Backend {
     if (!r.policy.filesystem.writable_scratch) add({"--tmpfs=/dev/shm:mode=1777,size=4k,ro"});  // it brings one that can be written
     // It mounts both, and the program has no use for them. It fills them all the same: folders of root.
     if (!shows_host_at(shown, "/sys")) add({"--tmpfs=/sys:mode=700,size=64k"});
+    add({"--tmpfs=/dev/net:mode=711,size=4k,ro"});   // it shows /dev/net/tun where the host has one
     if (!shows_host_at(shown, "/run")) add({"--tmpfs=/run:mode=711,size=64k", "--tmpfs=/run/host:mode=711,size=64k"});
     for (const auto& [k, v] : r.env) add({cat("--setenv=", k, "=", v)});
     add({cat("--chdir=", r.request.workdir.empty() ? "/work" : r.request.workdir), "--"});
