@@ -43,6 +43,14 @@ TEST_F(Cells, OptionsOfAnExecutionAreItsOwn) {
   EXPECT_EQ(j.find_by_name("enforcement/layers", "seccomp", "status"), "full");
 }
 
+// Few open files, one process, nothing that can be written, ten seconds: and yet programs run.
+TEST_F(Cells, StrictOnesRunProgramsToo) {
+  create("work", {"--profile", "strict"});
+  EXPECT_EQ(sh("work", "echo hi; echo x 2>/dev/null >/work/file || echo read-only"), "hi\nread-only\n");
+  EXPECT_EQ(json({"exec", "work", "--", "true"}).text("status"), "completed");
+  EXPECT_EQ(inspect("work").text("limits/wall_ns"), "10000000000");
+}
+
 TEST_F(Cells, LongArgumentsAndEnvironmentsArrive) {
   create("work");
   std::string longest(100'000, 'x');

@@ -114,7 +114,7 @@ int become_program(void* raw) {
   // In two steps: one of them may sit on a number that another is to have.
   int away[8];
   for (unsigned i = 0; i < p.count; ++i) {
-    away[i] = fcntl(p.fds[i], F_DUPFD_CLOEXEC, 32);
+    away[i] = fcntl(p.fds[i], F_DUPFD_CLOEXEC, p.count);  // no higher: a cell may have few numbers
     if (away[i] < 0) give_up(p, Step::kOrder, errno);
   }
   for (unsigned i = 0; i < p.count; ++i)
