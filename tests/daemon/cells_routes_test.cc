@@ -22,6 +22,19 @@ bool read_until(int fd, std::string& said, const std::string& wanted) {
   return true;
 }
 
+// The server's five minutes, unless the caller or a profile says less.
+TEST_F(CellsRest, TheTimeOfACellIsItsProfilesOrItsCallers) {
+  auto wall = [&](const std::string& body) {
+    auto made = send("POST", "/api/v1/cells", body);
+    EXPECT_EQ(made.status, 201) << made.body;
+    auto at = made.body.find("\"wall_ns\":");
+    return at == std::string::npos ? std::string() : made.body.substr(at + 10, made.body.find_first_of(",}", at) - at - 10);
+  };
+  EXPECT_EQ(wall(R"({"profile":"strict"})"), "10000000000");
+  EXPECT_EQ(wall(R"({"limits":{"wall":"7s"}})"), "7000000000");
+  EXPECT_EQ(wall("{}"), "300000000000");
+}
+
 TEST_F(CellsRest, InterpretersAreInterruptedRestartedAndEnded) {
   const std::string id = make();
   EXPECT_EQ(send("GET", cell(id, "/contexts")).body, R"({"contexts":[]})");

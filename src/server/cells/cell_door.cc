@@ -162,6 +162,11 @@ void CellDoor::create(const Caller& caller, CellSpec spec, Done<std::string> don
   auto job = make_job(std::move(shape), rules_());
   if (!job.ok()) return done(std::move(job).error());
   Policy policy = std::move(job.value().policy);
+  // Of one run the time is the request's; a cell keeps it for all that will run in it, where somebody has said one: the caller, or a
+  // profile that allows less than the server does.
+  if (const Nanoseconds wall = job.value().request.wall.value_or(policy.limits.wall);
+      spec.job.timeout || spec.job.limits.wall || wall < rules_().default_timeout)
+    policy.limits.wall = wall;
   cells::Ask ask;
   ask.verb = "create";
   ask.env = policy.env.set;
