@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <map>
 #include <thread>
 
@@ -20,6 +19,7 @@
 #include "core/launch/cell.h"
 #include "core/launch/init_image.h"
 #include "core/launch/parts.h"
+#include "core/launch/stock.h"
 #include "core/launch/workspace.h"
 #include "core/policy/same_cell.h"
 #include "sys/epoll.h"
@@ -44,23 +44,6 @@ struct Run {
   std::uint64_t stock = 0;         // nobody waits: it is to be parked there
   bool for_stock() const { return stock != 0; }
 };
-
-// Cells of one policy (same_cell), finished and waiting; each with the runtime started, if there is one.
-struct Stock {
-  std::uint64_t id = 0;
-  std::shared_ptr<const Runtime> runtime;
-  std::shared_ptr<Kept> kept;
-  const Policy& policy() const { return kept->plan->policy; }
-  bool placed() const { return runtime && runtime->outer; }  // each of its cells has a plan of its own
-  std::size_t wanted = 0;
-  std::deque<std::uint64_t> ready;  // run ids
-  std::size_t coming = 0;
-  mutable bool filling = false;     // beside programs that run
-  Clock::time_point not_before{};   // what a cell takes may be short: processes, memory, descriptors
-  unsigned lost = 0;                // died while they waited, since the last request
-};
-constexpr unsigned kMostLost = 8;
-constexpr std::size_t kManyWanted = 4;
 
 // Whoever is told of an end passes the answer on, often on the processor that we run on: what nobody waits for comes after that.
 constexpr auto kPassedOnWithin = std::chrono::microseconds(500);
@@ -116,6 +99,7 @@ class LauncherImpl final : public Launcher {
 
   Result<void> step(std::chrono::milliseconds at_most) override {
     if (!parts_.nothing_leaving() && (Clock::now() >= passed_on_ || parts_.leaving() >= kManyLeaving)) parts_.clear_away();
+    for (auto& s : stocks_) s->note_level();
     // Not a new time with every step: setting the timer is a call.
     if (auto now = Clock::now(); next_look_ <= now) next_look_ = now + std::chrono::milliseconds(2);
     epoll_event events[64];
@@ -146,7 +130,7 @@ class LauncherImpl final : public Launcher {
       }
     } else if (quiet && running() < processors_) {
       for (auto& s : stocks_)
-        if (runs_low(*s) && keep_fresh(*s)) make_one(*s);
+        if (s->fills_beside() && keep_fresh(*s)) make_one(*s);
     }
     arm_timer();
     return {};
@@ -472,9 +456,9 @@ class LauncherImpl final : public Launcher {
       if (run->cell->next_listener != Clock::time_point{}) earlier(run->cell->next_listener);
     }
     if (!parts_.nothing_leaving()) earlier(next_look_);
-    if (running() < processors_ && std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return runs_low(*s); })) earlier(Clock::now());
+    if (running() < processors_ && std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return s->fills_beside(); })) earlier(Clock::now());
     for (const auto& s : stocks_)
-      if (lacks(*s) && s->not_before > Clock::now()) earlier(s->not_before);
+      if (s->lacks() && s->not_before > Clock::now()) earlier(s->not_before);
     if (wants_refill() || restless_ || parts_.wants_idle_work()) earlier(running() == 0 ? std::max(Clock::now(), passed_on_) : idle_at());
     return due;
   }
@@ -566,38 +550,17 @@ class LauncherImpl final : public Launcher {
     bool was_ready = std::erase(stock->ready, run.id) > 0;
     if (!was_ready) stock->coming = stock->coming > 0 ? stock->coming - 1 : 0;
     if (was_ready && !stock->placed() && ++stock->lost < kMostLost) return;
-    try_later(*stock);
-  }
-
-  // It could not be made, or does not stay. A runtime that is like that stays like that, and the next request meets the error itself;
-  // what a mere cell lacked may be there again.
-  static void try_later(Stock& s) {
-    if (s.runtime) s.wanted = 0;
-    s.not_before = Clock::now() + std::min(std::chrono::milliseconds(100 << std::min(s.lost, 7u)), std::chrono::milliseconds(10'000));
-    ++s.lost;
-  }
-
-  // One request after the other, with no pause in which cells could be made: while a program runs on one processor, another has
-  // time to make the next ones. Not before half of them are gone, and then all that are missing: so whoever leaves pauses is not
-  // disturbed, and whoever leaves none is mostly served by one that waits. Two at a time: more, and the program itself would wait
-  // for them. No runtimes, which take longer to start than most programs run; and not for the sake of one or two cells, which
-  // nobody keeps who has many requests.
-  static bool runs_low(const Stock& s) {
-    const std::size_t have = s.ready.size() + s.coming;
-    if (have * 2 < s.wanted) s.filling = true;
-    if (have >= s.wanted) s.filling = false;
-    return !s.runtime && s.wanted >= kManyWanted && s.filling && s.coming < 2 && Clock::now() >= s.not_before;
+    stock->try_later();
   }
 
   bool wants_refill() const {
-    return std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return lacks(*s) && Clock::now() >= s->not_before; });
+    return std::any_of(stocks_.begin(), stocks_.end(), [](const auto& s) { return s->may_try(); });
   }
-  static bool lacks(const Stock& s) { return s.ready.size() + s.coming < s.wanted; }
 
   void refill() {
     for (auto& s : stocks_) {
       keep_fresh(*s);
-      if (lacks(*s) && Clock::now() >= s->not_before) make_one(*s);
+      if (s->may_try()) make_one(*s);
     }
   }
 
@@ -608,7 +571,7 @@ class LauncherImpl final : public Launcher {
 
   void make_one(Stock& s) {
     auto run = spawn(s.kept, true, s.placed() ? s.runtime->outer.get() : nullptr);
-    if (!run) return try_later(s);
+    if (!run) return s.try_later();
     run.value()->stock = s.id;
     ++s.coming;
   }
