@@ -130,7 +130,10 @@ class LauncherImpl final : public Launcher {
       }
     } else if (quiet && running() < processors_) {
       for (auto& s : stocks_)
-        if (s->fills_beside() && keep_fresh(*s)) make_one(*s);
+        if (s->fills_beside()) {
+          if (keep_fresh(*s)) make_one(*s);
+          else s->try_later();  // no plan can be made now, and asking at every step would spin
+        }
     }
     arm_timer();
     return {};
